@@ -242,7 +242,7 @@ export type { Stage } from '../cel/index.ts'
 export type { IdentityVariable } from '../exchange/identity.ts'
 export { type Found, findAnnotated } from './annotations.ts'
 export type { Authorization, AuthorizationRule } from './authorization-rules.ts'
-export { appliesAlways, entriesIn, valuesOf } from './conditional.ts'
+export { appliesAlways, entriesIn, isConditional, valuesOf } from './conditional.ts'
 export { checkExpression, STAGE_OF_SECTION } from './expressions.ts'
 export { keepalives } from './keepalives.ts'
 export {

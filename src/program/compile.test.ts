@@ -325,3 +325,36 @@ describe('what is set for connections and could not be read', () => {
     assert.deepEqual(closed(written), [false])
   })
 })
+
+describe('a policy whose secret has no text', () => {
+  const USERS = ['bob:{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=']
+  for (const [what, written] of [
+    ['users', { basicAuth: { users: USERS } }],
+    [
+      'users among other ways to sign in',
+      { authentication: { anyOf: [{ basicAuth: { users: USERS } }] } },
+    ],
+    ['a key for the backend', { backendAuth: { key: 'robot' } }],
+  ] as const) {
+    it(`fails closed and says why: ${what}`, async () => {
+      const model = modelOf({ routes: [{ policies: written }] })
+      const services = new TestServices()
+      const known = compileProgram(model, undefined, services)
+      assert.deepEqual(known.diagnostics, [])
+      // A copy has none, as a Model has that was dumped and read again.
+      const copy = compileProgram(JSON.parse(JSON.stringify(model)), undefined, services)
+      assert.deepEqual(
+        copy.diagnostics.map(({ code, severity }) => `${code} ${severity}`),
+        ['PC0505 error'],
+      )
+      const { exchange, reply } = await decide(copy, {
+        url: '/',
+        headers: { authorization: `Basic ${btoa('bob:bob')}` },
+      })
+      assert.equal(reply?.status, 500)
+      const [decision] = exchange.decisions
+      assert.equal(decision?.cause, 'invalid-policy')
+      assert.match(decision?.failure?.reason ?? '', /^PC0505: /)
+    })
+  }
+})

@@ -2,6 +2,7 @@ import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Decider } from '../exchange/decision.ts'
 import type { Outcome, Step } from '../exchange/step.ts'
 import type { Attached, Section, ValidPolicy } from '../model/policy.ts'
+import { refsIn, secretText } from '../model/secret.ts'
 import type { Part, Policy } from '../policies/define.ts'
 import type { MirrorTarget } from '../policies/delivery.ts'
 import { NO_TIMEOUTS } from '../policies/delivery.ts'
@@ -100,7 +101,8 @@ export class SectionCompiler {
     const active = inTurn(byKind, section)
     const parts = active.map((policy) => compileOne(policy, byKind, context, this.#services))
     const unenforced = this.#unenforced(byKind, section, active)
-    const [fault = unenforced[0] ?? context.findings.failed] = invalid.map(faultOf)
+    const unknown = this.#withoutSecret(byKind, active)
+    const [fault = unenforced[0] ?? unknown ?? context.findings.failed] = invalid.map(faultOf)
     const isBroken = fault !== undefined
     const placed = parts.map((part, i) => ({
       part,
@@ -132,6 +134,23 @@ export class SectionCompiler {
     const known = this.#kinds.get(key) ?? kinds
     this.#kinds.set(key, known)
     return known
+  }
+
+  /** Without its text a policy would reject everyone, or send a request without what it needs. */
+  #withoutSecret(byKind: Effective['byKind'], active: readonly Policy[]): Fault | undefined {
+    let fault: Fault | undefined
+    for (const { kind } of active) {
+      // Of rules there may be thousands, and they have none.
+      if (recordOf(kind)?.hasRules) continue
+      for (const policy of byKind.get(kind) ?? []) {
+        const missing = missingSecret(policy.value)
+        if (missing === undefined) continue
+        const diagnostic = unknownSecret(policy, missing)
+        this.#contexts.report(diagnostic)
+        fault ??= { policy, diagnostic }
+      }
+    }
+    return fault
   }
 
   #unenforced(byKind: Effective['byKind'], section: Section, active: readonly Policy[]): Fault[] {
@@ -215,6 +234,22 @@ function needs(byKind: Effective['byKind'], active: readonly Policy[], need: Bod
 /** Read by whoever opens the cluster of the backend; the others run for each request. */
 function isClusters(kind: string, section: Section): boolean {
   return section === 'backend' && recordOf(kind)?.cluster !== undefined
+}
+
+/** What it is called. */
+function missingSecret(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  return refsIn(value).find((ref) => secretText(ref) === undefined)?.secretRef
+}
+
+function unknownSecret({ kind, origin }: ValidPolicy, name: string): Diagnostic {
+  return {
+    code: 'PC0505',
+    severity: 'error',
+    message: `\`${kind}\` needs the secret \`${name}\`, whose text did not come with the configuration`,
+    origin,
+    hint: 'what it was to guard responds with 500 until the text is there',
+  }
 }
 
 /** A policy that nothing enforces looks like protection and is none. */

@@ -5,9 +5,10 @@ import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { hasErrors, type Result, refusal, success } from '../../diagnostics/result.ts'
 import { sentenceOf } from '../../diagnostics/system-error.ts'
 import { checkExpression } from '../../policies/schema.ts'
-import { type Document, originInside, originOf } from '../../sources/file/document.ts'
+import type { Document } from '../../sources/file/document.ts'
 import { diagnoseIssues } from '../../sources/file/issues.ts'
 import { readDocument } from '../../sources/file/read.ts'
+import { SectionNode } from '../../sources/file/section-node.ts'
 import { type Suite, suiteSchema } from './format.ts'
 
 /** A file of cases; all that is wrong with it, with places. */
@@ -30,7 +31,7 @@ export function parseSuite(text: string, file: string): Result<Suite> {
   if (document === undefined) return refusal(read.diagnostics.map(as('PC0601')))
   const parsed = suiteSchema.safeParse(document.value)
   if (parsed.success) return readInvariants(document, parsed.data)
-  const context = { document, path: [], schema: suiteSchema }
+  const context = { node: SectionNode.of(document), schema: suiteSchema }
   return refusal(diagnoseIssues(parsed.error.issues, context).map(as('PC0602')))
 }
 
@@ -39,17 +40,15 @@ function readInvariants(document: Document, suite: z.output<typeof suiteSchema>)
   const wrong: Diagnostic[] = []
   const invariants = suite.invariants.map(({ when, admitted, ...rest }, index): Invariant => {
     const condition = String(admitted)
-    const path = ['invariants', index]
+    const node = SectionNode.of(document).inner('invariants', index)
     for (const [key, text] of [
       ['when', when],
       ['admitted', condition],
     ] as const) {
       if (text === undefined) continue
-      wrong.push(
-        ...checkExpression(text, 'backend', 'rule', originInside(document, [...path, key])),
-      )
+      wrong.push(...checkExpression(text, 'backend', 'rule', node.inner(key).originInside))
     }
-    return { ...rest, when, admitted: condition, origin: originOf(document, path) }
+    return { ...rest, when, admitted: condition, origin: node.origin }
   })
   if (hasErrors(wrong)) return refusal(wrong)
   // That a condition is constant is no mistake here: `false` is how to say that nothing is admitted.

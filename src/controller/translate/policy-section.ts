@@ -6,6 +6,7 @@ import type { Attached, Level, Section } from '../../model/policy.ts'
 import {
   checkExpression,
   findAnnotated,
+  isConditional,
   POLICY_SCHEMAS,
   type PolicySchema,
   STAGE_OF_SECTION,
@@ -180,8 +181,9 @@ function checkAnew(
   record: PolicySchema,
   section: Section,
 ): Omit<Checked, 'placed'> {
-  // A Kubernetes object has no `conditional`, and no short forms.
-  const schema = record.plain ?? record.schema
+  // Policies of requests may be conditional; nothing else here may.
+  const mayDepend = section === 'traffic' && isConditional(value)
+  const schema = mayDepend ? record.schema : (record.plain ?? record.schema)
   const placeOf = (path: readonly PropertyKey[]) => {
     const inner = fieldOf(path)
     const renamed = places?.(inner) ?? inner

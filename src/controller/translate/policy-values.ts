@@ -98,6 +98,21 @@ function resolved(kind: string, ref: unknown, inner: string, context: ConvertCon
   throw new NotConvertible(kind, at, code, verdict.message)
 }
 
+/** The same for each entry of `conditional`. */
+const callingConditionally =
+  (kind: string): Converter =>
+  (value, context) => {
+    const entries = isFields(value) ? value['conditional'] : undefined
+    if (!Array.isArray(entries)) return calling(kind)(value, context)
+    const conditional = entries.map((entry: unknown, index) => {
+      if (!isFields(entry)) return entry
+      const { backendRef, ...rest } = entry
+      const inner = `conditional[${index}].backendRef`
+      return { ...rest, backend: resolved(kind, backendRef, inner, context) }
+    })
+    return [{ kind, field: context.field, value: { ...(value as Fields), conditional } }]
+  }
+
 const headerModifiers: Converter = (value, { field }) => {
   if (!isFields(value)) return [{ kind: 'requestHeaders', field, value }]
   const { request, response, ...rest } = value
@@ -118,17 +133,23 @@ const headerModifiers: Converter = (value, { field }) => {
 
 const rateLimit: Converter = (value, context) => {
   const { field } = context
-  const { local, global, ...rest } = isFields(value) ? value : {}
+  const { local, global, conditional, ...rest } = isFields(value) ? value : {}
   const [unknown] = Object.keys(rest)
-  if (unknown !== undefined || (local === undefined && global === undefined)) {
+  const ways = [local, global, conditional].filter((one) => one !== undefined)
+  const isBoth = local !== undefined && conditional !== undefined
+  if (unknown !== undefined || ways.length === 0 || isBoth) {
     const at = unknown === undefined ? field : `${field}.${unknown}`
-    const message = '`local` and `global` are supported, and one of them is required'
+    const message =
+      '`local` or `conditional`, and `global`, are supported, and one of them is required'
     throw new NotConvertible('localRateLimit', at, 'PC0704', message)
   }
   return [
     ...(local === undefined
       ? []
       : [{ kind: 'localRateLimit', field: `${field}.local`, value: local }]),
+    ...(conditional === undefined
+      ? []
+      : [{ kind: 'localRateLimit', field, value: { conditional } }]),
     ...(global === undefined
       ? []
       : calling('remoteRateLimit')(global, { ...context, field: `${field}.global` })),
@@ -335,7 +356,7 @@ export const CONVERTERS: Readonly<Record<Section, Readonly<Record<string, Conver
     basicAuthentication: basic,
     apiKeyAuthentication: apiKey,
     authentication,
-    extAuth: calling('extAuthz'),
+    extAuth: callingConditionally('extAuthz'),
     authorization: authorization('authorization'),
     rateLimit,
     transformation: renamed('transformations'),

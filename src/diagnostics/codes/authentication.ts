@@ -68,4 +68,22 @@ export const AUTHENTICATION_CODES = defineCodes('PC05', 'Authentication', [
       right: `${HEAD}    apiKey:\n      keys: [{ keyHash: "sha256:b2cfb5518f033861ee2dd12be0f7c0b95c23d0b8d1f4c32c8a788f77bc8a52be" }]`,
     },
   },
+  {
+    code: 'PC0505',
+    severity: 'error',
+    title: 'the text of a secret is not known',
+    explanation:
+      'A policy names a secret (the users of `basicAuth`, the key of `backendAuth`) whose text did ' +
+      'not come with the configuration. Configurations name secrets and their versions; the texts ' +
+      'travel beside them, so that no dump shows one. Without the text nobody could sign in, and a ' +
+      'backend would get no key: requests that the policy was to guard get 500, and the log and ' +
+      'the status of the policy say so. Write the configuration anew, or look at what stands ' +
+      'between its source and the gateway: a dump of a configuration, for one, has no texts.',
+    example: {
+      language: 'yaml',
+      wrong: `${HEAD}    basicAuth:\n      htpasswd: { secretRef: users.htpasswd, version: 9f86d081 }`,
+      right: `${HEAD}    basicAuth:\n      htpasswd: { file: users.htpasswd }`,
+      sketch: true,
+    },
+  },
 ])

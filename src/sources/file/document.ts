@@ -77,7 +77,8 @@ export function originOf(document: Document, path: Path): FileOrigin {
   return originAt(document, spanOf(document, path, 'key').start)
 }
 
-function originAt({ file, text, lines }: Place, offset: number): FileOrigin {
+/** The place of an offset. */
+export function originAt({ file, text, lines }: Place, offset: number): FileOrigin {
   const line = lineAt(lines, offset)
   const start = lines[line - 1] as number
   // Columns count code points: a pair of surrogates is one.
@@ -88,7 +89,10 @@ function originAt({ file, text, lines }: Place, offset: number): FileOrigin {
 
 /** The span of what stands at the path, or of the nearest that is there above it. */
 export function spanOf(document: Document, path: Path, part: 'key' | 'value'): Span {
-  const { node, entry, isThere } = locate(document, path)
+  return spanOfLocated(locate(document, path), part)
+}
+
+export function spanOfLocated({ node, entry, isThere }: Located, part: 'key' | 'value'): Span {
   const key = entry && { start: entry.keyStart, end: entry.keyEnd }
   if (part === 'key' && key !== undefined) return key
   // Of something large its key is shown, or its beginning.
@@ -96,12 +100,14 @@ export function spanOf(document: Document, path: Path, part: 'key' | 'value'): S
   return key ?? node
 }
 
-/** The origin of an offset within the value of the scalar at the path. */
-export function originInside(document: Document, path: Path): (offset: number) => FileOrigin {
-  const { node, isThere, piece } = locate(document, path)
-  if (node.kind !== 'scalar' || !isThere) return () => originOf(document, path)
-  const back = sourceOffsets(document.text, piece, node)
-  return (offset) => originAt(document, back?.[Math.min(offset, back.length - 1)] ?? node.start)
+/** The origin of an offset within the value of a scalar. */
+export function originWithin(place: Place, located: Located): (offset: number) => FileOrigin {
+  const { node, isThere, piece } = located
+  if (node.kind !== 'scalar' || !isThere) {
+    return () => originAt(place, spanOfLocated(located, 'key').start)
+  }
+  const back = sourceOffsets(place.text, piece, node)
+  return (offset) => originAt(place, back?.[Math.min(offset, back.length - 1)] ?? node.start)
 }
 
 /** For each unit of a scalar's value, variables filled in, where it comes from. */
@@ -120,38 +126,22 @@ export function hasPath(document: Document, path: Path): boolean {
   return locate(document, path).isThere
 }
 
-/** The plain value at the path; undefined where there is none. Of a list of pieces, its length. */
-export function valueAt(document: Document, path: Path): unknown {
-  const [key = '', index] = path
-  const list = document.lists.get(key)
-  if (list !== undefined && path.length === 1) return Array.from({ length: list.length })
-  const piece = list === undefined ? document : pieceAt(list, index)
-  let value = piece?.value
-  for (let i = list === undefined ? 0 : 2; i < path.length; i++) {
-    const step = path[i] as PropertyKey
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
-    value = (value as Record<PropertyKey, unknown>)[step]
-  }
-  return value
-}
-
-/** Whether what is shown of the value would show a variable's value with it. */
-export function isExpanded(document: Document, path: Path): boolean {
-  const { node, piece } = locate(document, path)
-  return piece.expanded.has(node)
-}
-
-function pieceAt(list: PieceList, index: PropertyKey | undefined): Piece | undefined {
+export function pieceAt(list: PieceList, index: PropertyKey | undefined): Piece | undefined {
   const isThere = typeof index === 'number' && index >= 0 && index < list.length
   return isThere ? list.at(index) : undefined
 }
 
-interface Located {
+/** What is found at a place, or the nearest that is there around it. */
+export interface Located {
+  /** With the places that it has here. */
   readonly node: Node
   readonly entry: Entry | undefined
   readonly isThere: boolean
   /** What the node is a part of. */
   readonly piece: Piece
+  /** The node as its piece has it: of what stands elsewhere too, places are those it has there. */
+  readonly own: Node
+  readonly shift: number
 }
 
 function locate(document: Document, path: Path): Located {
@@ -165,24 +155,27 @@ function locate(document: Document, path: Path): Located {
 
 /** The path counts from the given step on. */
 function locateIn(piece: Piece, path: Path, from: number): Located {
-  let node = piece.root
-  let entry: Entry | undefined
-  // Of what stands elsewhere too, places are those that it has there.
-  let shift = 0
-  for (let i = from; i < path.length; i++) {
-    const step = path[i] as PropertyKey
-    let next: Node | undefined
-    let through: Entry | undefined
-    if (node.kind === 'mapping') {
-      through = node.entries.find(({ key }) => key === step)
-      next = through?.value
-    } else if (node.kind === 'list') next = node.items[Number(step)]
-    if (next === undefined) return { node: shifted(node, shift), entry, isThere: false, piece }
-    node = next
-    entry = through && moved(through, shift)
-    shift += through?.shift ?? 0
+  let located = locateRoot(piece)
+  for (let i = from; i < path.length && located.isThere; i++) {
+    located = locateStep(located, path[i] as PropertyKey)
   }
-  return { node: shifted(node, shift), entry, isThere: true, piece }
+  return located
+}
+
+export function locateRoot(piece: Piece): Located {
+  const { root } = piece
+  return { node: root, entry: undefined, isThere: true, piece, own: root, shift: 0 }
+}
+
+export function locateStep(outer: Located, step: PropertyKey): Located {
+  const { own, piece } = outer
+  if (!outer.isThere) return outer
+  const through = own.kind === 'mapping' ? own.entries.find(({ key }) => key === step) : undefined
+  const next = own.kind === 'list' ? own.items[Number(step)] : through?.value
+  if (next === undefined) return { ...outer, isThere: false }
+  const entry = through && moved(through, outer.shift)
+  const shift = outer.shift + (through?.shift ?? 0)
+  return { node: shifted(next, shift), entry, isThere: true, piece, own: next, shift }
 }
 
 function shifted(node: Node, shift: number): Node {

@@ -3,7 +3,7 @@ import type { FileOrigin } from '../../diagnostics/diagnostic.ts'
 import type { SecretRef } from '../../model/secret.ts'
 import { sealSecret, secretVersion } from '../../policies/schema.ts'
 import type { Message } from '../../reach/checks/place.ts'
-import { type Document, originOf, type Path } from './document.ts'
+import type { SectionNode } from './section-node.ts'
 
 /** A file that the configuration names: it is watched, and a change of it is one of the Model. */
 export interface NamedFile {
@@ -20,8 +20,8 @@ export type ReadText = (
 ) => { readonly stamp: string } & ({ readonly text: string } | { readonly problem: string })
 
 export interface NamedFiles {
-  /** Opens the file that stands at the path of the document; what is wrong, if anything. */
-  read(name: string, at: Path): Message | undefined
+  /** Opens the file that stands at the node; what is wrong, if anything. */
+  read(name: string, at: SectionNode): Message | undefined
   textOf(name: string): string | undefined
   /** The text as a secret, which is called after the file as the document names it. */
   secretOf(name: string): SecretRef | undefined
@@ -30,11 +30,7 @@ export interface NamedFiles {
 }
 
 /** `resolve` makes a path of a name: relative ones start at the folder of the document. */
-export function namedFiles(
-  document: Document,
-  resolve: (name: string) => string,
-  readText: ReadText,
-): NamedFiles {
+export function namedFiles(resolve: (name: string) => string, readText: ReadText): NamedFiles {
   const named = new Map<string, NamedFile>()
   const texts = new Map<string, ReturnType<ReadText>>()
   const secrets = new Map<string, SecretRef>()
@@ -48,7 +44,7 @@ export function namedFiles(
       const found = texts.get(path) ?? readText(path)
       texts.set(path, found)
       const { stamp } = found
-      if (!named.has(path)) named.set(path, { path, origin: originOf(document, at), stamp })
+      if (!named.has(path)) named.set(path, { path, origin: at.origin, stamp })
       if ('text' in found) return undefined
       return {
         code: 'PC0310',

@@ -3,23 +3,15 @@ import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { nearestName } from '../../diagnostics/nearest.ts'
 import { formOf, type IssueParams, POLICY_SCHEMAS } from '../../policies/schema.ts'
 import type { Message } from '../../reach/checks/place.ts'
-import {
-  type Document,
-  diagnosticAt,
-  hasPath,
-  isExpanded,
-  type Path,
-  spanOf,
-  valueAt,
-} from './document.ts'
+import { diagnosticAt, type Path } from './document.ts'
+import type { SectionNode } from './section-node.ts'
 import { foreignKey } from './unsupported-keys.ts'
 
 type Issue = z.core.$ZodIssue
 
 export interface IssueContext {
-  readonly document: Document
   /** Where the value that was checked stands. */
-  readonly path: Path
+  readonly node: SectionNode
   readonly schema: z.core.$ZodType
   /** Keys that were taken out before the check, and so are no mistakes. */
   readonly furtherKeys?: readonly string[]
@@ -31,7 +23,7 @@ export function diagnoseIssues(
   context: IssueContext,
 ): readonly Diagnostic[] {
   return issues.flatMap((issue) => {
-    const path = [...context.path, ...issue.path]
+    const node = context.node.inner(...issue.path)
     // What is missing is probably there, under a name that is not known.
     if (isMissing(issue) && issues.some((other) => isUnknownKey(other, issue.path))) return []
     switch (issue.code) {
@@ -40,9 +32,9 @@ export function diagnoseIssues(
       case 'invalid_union':
         return diagnoseUnion(issue, context)
       case 'invalid_key':
-        return issue.issues.slice(0, 1).map((inner) => say(context, path, 'key', wordsFor(inner)))
+        return issue.issues.slice(0, 1).map((inner) => say(node, 'key', wordsFor(inner)))
       default:
-        return [diagnoseOne(issue, path, context)]
+        return [diagnoseOne(issue, node, context)]
     }
   })
 }
@@ -55,34 +47,33 @@ function isUnknownKey({ code, path }: Issue, at: Issue['path']): boolean {
   return code === 'unrecognized_keys' && path.join() === at.join()
 }
 
-function diagnoseOne(issue: Issue, path: Path, context: IssueContext): Diagnostic {
-  const { document } = context
+function diagnoseOne(issue: Issue, node: SectionNode, context: IssueContext): Diagnostic {
   if (issue.code === 'custom') {
     const { rule } = (issue.params ?? {}) as Partial<IssueParams>
-    return say(context, path, rule === 'excludes' ? 'key' : 'value', wordsFor(issue))
+    return say(node, rule === 'excludes' ? 'key' : 'value', wordsFor(issue))
   }
   const form = schemasAt(context.schema, issue.path)
     .map(formOf)
     .find((one) => one !== undefined)
-  if (!hasPath(document, path)) {
-    const key = String(path.at(-1) ?? '')
+  if (!node.isThere) {
+    const key = String(node.step)
     const hint = form === undefined ? expectation(issue) : `add it: ${form.what}`
     const message = { code: 'PC0211', message: `\`${key}\` is missing`, hint }
-    return say(context, path.slice(0, -1), 'value', message)
+    return say(node.outer, 'value', message)
   }
-  const value = valueAt(document, path)
+  const { value } = node
   switch (issue.code) {
     case 'invalid_type':
-      return say(context, path, 'value', wrongType([issue.expected], value, form))
+      return say(node, 'value', wrongType([issue.expected], value, form))
     case 'invalid_value':
-      return say(context, path, 'value', notOneOf(issue.values, value, isExpanded(document, path)))
+      return say(node, 'value', notOneOf(issue.values, value, node.isExpanded))
     default:
-      return say(context, path, 'value', wordsFor(issue))
+      return say(node, 'value', wordsFor(issue))
   }
 }
 
-function say(context: IssueContext, path: Path, part: 'key' | 'value', message: Message) {
-  return diagnosticAt(context.document, spanOf(context.document, path, part), message)
+function say(node: SectionNode, part: 'key' | 'value', message: Message) {
+  return diagnosticAt(node.document, node.span(part), message)
 }
 
 function unknownKey(key: string, at: Path, context: IssueContext): Diagnostic {
@@ -91,11 +82,12 @@ function unknownKey(key: string, at: Path, context: IssueContext): Diagnostic {
     ...(at.length === 0 ? (context.furtherKeys ?? []) : []),
   ]
   const foreign = foreignKey(key, known)
-  if (foreign !== undefined) return say(context, [...context.path, ...at, key], 'key', foreign)
+  const node = context.node.inner(...at, key)
+  if (foreign !== undefined) return say(node, 'key', foreign)
   const meant = nearestName(key, known)
   const isMisplaced = known.includes('policies') && POLICY_SCHEMAS.some(({ kind }) => kind === key)
   const listed = known.length <= 16 ? `known here: ${known.join(', ')}` : undefined
-  return say(context, [...context.path, ...at, key], 'key', {
+  return say(node, 'key', {
     code: 'PC0210',
     message: `\`${key}\` is not known here`,
     hint: isMisplaced
@@ -111,8 +103,8 @@ function diagnoseUnion(
   issue: z.core.$ZodIssueInvalidUnion,
   context: IssueContext,
 ): readonly Diagnostic[] {
-  const path = [...context.path, ...issue.path]
-  const value = valueAt(context.document, path)
+  const node = context.node.inner(...issue.path)
+  const { value } = node
   const likely = issue.errors
     .filter((option) => !option.some((one) => one.path.length === 0 && isOfOtherType(one, value)))
     .toSorted((a, b) => unknownKeysIn(a) - unknownKeysIn(b) || a.length - b.length)
@@ -121,15 +113,15 @@ function diagnoseUnion(
     const inner = best.map((one) => ({ ...one, path: [...issue.path, ...one.path] }) as Issue)
     return diagnoseIssues(inner, context)
   }
-  if (!hasPath(context.document, path)) {
+  if (!node.isThere) {
     const [first] = issue.errors.flat()
-    if (first !== undefined) return [diagnoseOne(first as Issue, path, context)]
+    if (first !== undefined) return [diagnoseOne(first as Issue, node, context)]
   }
   const expected = issue.errors.flat().flatMap((one) => {
     if (one.code === 'invalid_type') return [one.expected]
     return one.code === 'invalid_value' ? one.values.map((value) => typeof value) : []
   })
-  return [say(context, path, 'value', wrongType([...new Set(expected)], value))]
+  return [say(node, 'value', wrongType([...new Set(expected)], value))]
 }
 
 /** What a form does not know is more telling than what it misses. */

@@ -3,8 +3,9 @@ import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { nearestName } from '../../diagnostics/nearest.ts'
 import type { Attached, Level, Section } from '../../model/policy.ts'
 import { POLICY_SCHEMAS, type PolicySchema, STAGE_OF_SECTION } from '../../policies/schema.ts'
-import { originOf, type Path, valueAt } from './document.ts'
+import type { Path } from './document.ts'
 import { complain, parseAt, type Reading } from './reading.ts'
+import type { SectionNode } from './section-node.ts'
 import { UNSUPPORTED_POLICIES, unsupportedPolicy } from './unsupported-keys.ts'
 
 export interface PolicyPlace {
@@ -23,24 +24,24 @@ export interface PolicyPlace {
 
 const anyMapping = z.looseObject({})
 
-/** The fields of the mapping at the path, each a policy of its own, in the order of execution. */
+/** The fields of a mapping, each a policy of its own, in the order of execution. */
 export function readPolicies(
   reading: Reading,
-  path: Path,
+  node: SectionNode,
   place: PolicyPlace,
 ): readonly Attached[] {
-  const value = valueAt(reading.document, path)
+  const { value } = node
   if (value === undefined) return []
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    const { diagnostics } = parseAt(reading, anyMapping, path)
-    return [invalidPolicy(reading, path, 'policies', place, diagnostics)]
+    const { diagnostics } = parseAt(reading, anyMapping, node)
+    return [invalidPolicy(node, 'policies', place, diagnostics)]
   }
   const found: Found[] = []
   for (const key of Object.keys(value)) {
     if (place.keys !== undefined && !place.keys.includes(key)) continue
     const member = (value as Readonly<Record<string, unknown>>)[key]
     for (const steps of keysBehind(key, member)) {
-      const one = readKey(reading, [...path, ...steps], steps.join('.'), place, found)
+      const one = readKey(reading, node.inner(...steps), steps.join('.'), place, found)
       if (one !== undefined) found.push(one)
     }
   }
@@ -60,7 +61,7 @@ interface Found {
 /** Undefined where it is left out. */
 function readKey(
   reading: Reading,
-  at: Path,
+  at: SectionNode,
   key: string,
   place: PolicyPlace,
   before: readonly Found[],
@@ -69,7 +70,7 @@ function readKey(
   if (known === undefined) {
     if (place.isLenient && UNSUPPORTED_POLICIES.includes(key)) return undefined
     const said = complain(reading, at, unknownKind(key, place), 'key')
-    return { kind: '', key, order: -1, policy: invalidPolicy(reading, at, key, place, [said]) }
+    return { kind: '', key, order: -1, policy: invalidPolicy(at, key, place, [said]) }
   }
   const [schema, section] = known
   const { kind } = schema
@@ -81,7 +82,7 @@ function readKey(
       kind,
       key,
       order: -1,
-      policy: invalidPolicy(reading, at, kind, place, [said], section),
+      policy: invalidPolicy(at, kind, place, [said], section),
     }
   }
   const policy = readOne(reading, at, schema, section, place)
@@ -104,18 +105,18 @@ const GROUPS: ReadonlySet<string> = new Set(
 
 function readOne(
   reading: Reading,
-  path: Path,
+  node: SectionNode,
   { kind, schema, stage }: PolicySchema,
   section: Section,
   place: PolicyPlace,
 ): Attached {
-  const { value, diagnostics } = parseAt(reading, schema, path, {
+  const { value, diagnostics } = parseAt(reading, schema, node, {
     stage: stage ?? STAGE_OF_SECTION[section],
     isRepeated: true,
   })
-  if (value === undefined) return invalidPolicy(reading, path, kind, place, diagnostics, section)
+  if (value === undefined) return invalidPolicy(node, kind, place, diagnostics, section)
   const { level, policy } = place
-  const origin = originOf(reading.document, path)
+  const origin = node.origin
   return {
     state: 'valid',
     kind,
@@ -123,29 +124,28 @@ function readOne(
     level,
     policy,
     origin,
-    value: placed(reading, path, value),
+    value: placed(node, value),
   }
 }
 
 /** Denies what it would have guarded. */
 export function invalidPolicy(
-  reading: Reading,
-  path: Path,
+  node: SectionNode,
   kind: string,
   { sections, level, policy }: PolicyPlace,
   diagnostics: readonly Diagnostic[],
   section: Section = sections[0] as Section,
 ): Attached {
-  const origin = originOf(reading.document, path)
+  const origin = node.origin
   return { state: 'invalid', kind, section, level, policy, origin, diagnostics }
 }
 
 /** Rules know where in their policy they were written; here is known where that is. */
-function placed(reading: Reading, path: Path, value: unknown): unknown {
+function placed(node: SectionNode, value: unknown): unknown {
   const { rules } = value as { readonly rules?: unknown }
   if (!Array.isArray(rules)) return value
   const located = rules.map((rule: { readonly field: string }) => {
-    const origin = originOf(reading.document, [...path, ...stepsOf(rule.field)])
+    const origin = node.inner(...stepsOf(rule.field)).origin
     return { ...rule, origin }
   })
   return { ...(value as object), rules: located }
@@ -231,9 +231,25 @@ export function policiesSchema(sections: readonly Section[], level: Level): z.Zo
   const id = `${level}-${sections.join('-')}-policies`
   const known = MAPPINGS.get(id)
   if (known !== undefined) return known
-  const made = z.strictObject(policyShape(sections, level)).meta({ id })
+  const made = lazyObject(() => policyShape(sections, level)).meta({ id })
   MAPPINGS.set(id, made)
   return made
+}
+
+/**
+ * A strict object whose members are made when somebody looks at them. Policies are read one by one:
+ * all of them at every place are for editors and the reference, and would take a tenth of a start.
+ */
+function lazyObject(shapeOf: () => Record<string, z.ZodType>): z.ZodObject {
+  let made: Record<string, z.ZodType> | undefined
+  return new z.ZodObject({
+    type: 'object',
+    catchall: z.never(),
+    get shape() {
+      made ??= shapeOf()
+      return made
+    },
+  })
 }
 
 export function policyShape(sections: readonly Section[], level: Level, kinds?: readonly string[]) {

@@ -4,11 +4,17 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { stringify } from 'yaml'
-import { isExpanded, originInside, originOf, spanOf, valueAt } from './document.ts'
+import { type Document, originOf, type Path, spanOf } from './document.ts'
 import type { Node, ScalarNode } from './node.ts'
 import { NotQuick, type ReadOptions, readDocument } from './read.ts'
 import { offsetsOf } from './scalar-offsets.ts'
+import { SectionNode } from './section-node.ts'
 import { readYaml } from './yaml-tree.ts'
+
+const nodeAt = (document: Document, path: Path) => SectionNode.of(document).inner(...path)
+const valueAt = (document: Document, path: Path) => nodeAt(document, path).value
+const isExpanded = (document: Document, path: Path) => nodeAt(document, path).isExpanded
+const originInside = (document: Document, path: Path) => nodeAt(document, path).originInside
 
 function read(text: string, environment = {}, how: ReadOptions['how'] = 'whole') {
   const { value, diagnostics } = readDocument(text, { file: 'a.yaml', environment, how })

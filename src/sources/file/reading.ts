@@ -12,23 +12,16 @@ import {
 } from '../../policies/schema.ts'
 import type { BackendReference } from '../../reach/checks/draft.ts'
 import type { Message } from '../../reach/checks/place.ts'
-import {
-  type Document,
-  diagnosticAt,
-  isExpanded,
-  originInside,
-  originOf,
-  type Path,
-  spanOf,
-  valueAt,
-} from './document.ts'
-import { FilePlace } from './file-place.ts'
+import { type Document, diagnosticAt, type Path } from './document.ts'
 import type { NamedFiles } from './files.ts'
 import { diagnoseIssues } from './issues.ts'
+import { SectionNode } from './section-node.ts'
 
 /** One pass over one Document: what its parts are read with. */
 export interface Reading {
   readonly document: Document
+  /** The whole of it. */
+  readonly root: SectionNode
   readonly report: Report
   readonly files: NamedFiles
   /** Backends that were named by something, to be looked up when all are known. */
@@ -46,7 +39,8 @@ interface Repeated {
 
 export function beginReading(document: Document, report: Report, files: NamedFiles): Reading {
   const repeated = { parents: new Map(), actions: new Map() }
-  return { document, report, files, references: [], checked: new Map(), repeated }
+  const root = SectionNode.of(document)
+  return { document, root, report, files, references: [], checked: new Map(), repeated }
 }
 
 interface Memory {
@@ -74,25 +68,25 @@ export interface ParseOptions {
 }
 
 /**
- * The value at the path as the schema understands it, or all that is wrong with it: its shape,
+ * The value of the node as the schema understands it, or all that is wrong with it: its shape,
  * its expressions, the files that it names. What is said is reported, too.
  */
 export function parseAt<S extends z.ZodType>(
   reading: Reading,
   schema: S,
-  path: Path,
+  node: SectionNode,
   { stage = 'traffic', except = [], isRepeated = false }: ParseOptions = {},
 ): Result<NonNullable<z.output<S>>> {
-  const input = without(valueAt(reading.document, path), except)
+  const input = without(node.value, except)
   const memory = isRepeated ? memoryOf(reading, schema, stage, input) : undefined
   const known = memory?.known
-  const shape = known ?? checkShape(reading, schema, path, input, except)
+  const shape = known ?? checkShape(reading, schema, node, input, except)
   if ('issues' in shape) return refusal(shape.issues)
   const { data, found } = shape
   const diagnostics =
     found.length === 0
       ? NO_DIAGNOSTICS
-      : found.flatMap((one) => checkPart(reading, one, path, stage))
+      : found.flatMap((one) => checkPart(reading, one, node, stage))
   for (const diagnostic of diagnostics) reading.report(diagnostic)
   if (hasErrors(diagnostics)) return refusal(diagnostics)
   if (memory !== undefined && known === undefined && diagnostics.length === 0) {
@@ -106,15 +100,15 @@ export function parseAt<S extends z.ZodType>(
 const NO_DIAGNOSTICS: readonly Diagnostic[] = []
 
 function checkShape(
-  { document, report }: Reading,
+  { report }: Reading,
   schema: z.ZodType,
-  path: Path,
+  node: SectionNode,
   input: unknown,
   furtherKeys: readonly string[],
 ): Checked | { readonly issues: readonly Diagnostic[] } {
   const parsed = z.safeParse(schema, input)
   if (parsed.success) return { data: parsed.data, found: findAnnotated(schema, input) }
-  const context = { document, path, schema, furtherKeys }
+  const context = { node, schema, furtherKeys }
   const issues = diagnoseIssues(parsed.error.issues, context)
   for (const issue of issues) report(issue)
   return { issues }
@@ -144,14 +138,14 @@ function remember(
   if (texts.size < MAX_CHECKED) texts.set(text, { data, found: again })
 }
 
-/** A message about the value, or the key, at the path; reported and given back. */
+/** A message about a node or its key; reported and given back. */
 export function complain(
   { document, report }: Reading,
-  path: Path,
+  node: SectionNode,
   message: Message,
   part: 'key' | 'value' = 'value',
 ): Diagnostic {
-  const diagnostic = diagnosticAt(document, spanOf(document, path, part), message)
+  const diagnostic = diagnosticAt(document, node.span(part), message)
   report(diagnostic)
   return diagnostic
 }
@@ -160,26 +154,25 @@ export function complain(
 function checkPart(
   { document, files, references }: Reading,
   { annotation, path: inner, value }: Found,
-  path: Path,
+  node: SectionNode,
   stage: Stage,
 ): readonly Diagnostic[] {
-  const at = [...path, ...inner]
   if (typeof value !== 'string') return []
+  const at = node.inner(...inner)
   if (annotation.is === 'expression') {
     const { result, stage: own = stage } = annotation
-    return checkExpression(value, own, result, originInside(document, at))
+    return checkExpression(value, own, result, at.originInside)
   }
   if (annotation.is === 'backend') {
-    const place = new FilePlace(document, at)
-    references.push({ backend: value, place, isRouted: isRouted(at) })
+    references.push({ backend: value, place: at.place, isRouted: isRouted(at.path) })
     return []
   }
   if (annotation.is === 'secret') return []
-  if (annotation.is === 'credential') return checkCredential(document, at, annotation.hint)
+  if (annotation.is === 'credential') return checkCredential(at, annotation.hint)
   const problem = files.read(value, at) ?? annotation.check?.(files.textOf(value) ?? '')
   if (problem === undefined) return []
   const message = { code: 'PC0215', ...problem }
-  return [diagnosticAt(document, spanOf(document, at, 'value'), message)]
+  return [diagnosticAt(document, at.span('value'), message)]
 }
 
 /** Named by a route of HTTP, or by a server of MCP. */
@@ -188,11 +181,10 @@ function isRouted(path: Path): boolean {
 }
 
 /** Without the line that it stands in: messages go to logs. */
-function checkCredential(document: Document, at: Path, hint: string): readonly Diagnostic[] {
-  if (isExpanded(document, at)) return []
+function checkCredential(at: SectionNode, hint: string): readonly Diagnostic[] {
+  if (at.isExpanded) return []
   const message = 'this credential can be used by whoever reads the file'
-  const origin = originOf(document, at)
-  return [{ code: 'PC0504', severity: 'warning', message, origin, hint }]
+  return [{ code: 'PC0504', severity: 'warning', message, origin: at.origin, hint }]
 }
 
 function without(value: unknown, keys: readonly string[]): unknown {

@@ -7,15 +7,15 @@ import { isLoopback, type Settings } from '../../model/settings.ts'
 import { name } from '../../policies/schema.ts'
 import type { Draft, Placed, PlacedBackend } from '../../reach/checks/draft.ts'
 import { checkDraft } from '../../reach/checks/index.ts'
-import { type Document, type Path, valueAt, withExcerpt } from './document.ts'
-import { FilePlace } from './file-place.ts'
+import { type Document, withExcerpt } from './document.ts'
 import { type NamedFile, namedFiles, type ReadText } from './files.ts'
 import { omitUndefined } from './omit-undefined.ts'
 import { readPolicies } from './policies.ts'
 import { beginReading, complain, parseAt, type Reading } from './reading.ts'
 import { TOP_LEVEL_KEYS } from './schema.ts'
+import type { SectionNode } from './section-node.ts'
 import { readBackend } from './sections/backends.ts'
-import { pathsOf, readBinds } from './sections/binds.ts'
+import { lengthOf, readBinds } from './sections/binds.ts'
 import { configSchema, defaultSettings } from './sections/config.ts'
 import { readGateway } from './sections/gateways.ts'
 import { readLlm } from './sections/llm.ts'
@@ -48,7 +48,7 @@ export function* toModel(
   { resolve, readText }: ModelOptions,
 ): Generator<void, ReadModel> {
   const { report, result } = collector()
-  const files = namedFiles(document, resolve, readText)
+  const files = namedFiles(resolve, readText)
   const reading = beginReading(document, report, files)
   checkOutline(reading)
   checkContent(reading)
@@ -81,17 +81,17 @@ const UNSUPPORTED = ['routeGroups', 'services', 'workloads']
 function checkOutline(reading: Reading): void {
   const keys = [...TOP_LEVEL_KEYS].map((key) => [key, z.unknown().optional()] as const)
   const outline = z.strictObject(Object.fromEntries(keys))
-  const foreign = UNSUPPORTED.filter((key) => valueAt(reading.document, [key]) !== undefined)
+  const foreign = UNSUPPORTED.filter((key) => reading.root.inner(key).value !== undefined)
   for (const key of foreign) {
     const hint = 'nothing would read it, so it is refused rather than ignored'
     complain(
       reading,
-      [key],
+      reading.root.inner(key),
       { code: 'PC0219', message: `\`${key}\` is not supported`, hint },
       'key',
     )
   }
-  parseAt(reading, outline, [], { except: foreign })
+  parseAt(reading, outline, reading.root, { except: foreign })
 }
 
 function* readModel(
@@ -106,19 +106,19 @@ function* readModel(
 
 function* readDraft(reading: Reading, settings: Settings): Generator<void, Draft> {
   const binds = readBinds(reading)
-  const routes = yield* each(reading, 'routes', (path, index) =>
-    readRoute(reading, path, `route-${index}`),
+  const routes = yield* each(reading, 'routes', (node, index) =>
+    readRoute(reading, node, `route-${index}`),
   )
-  const tcpRoutes = yield* each(reading, 'tcpRoutes', (path, index) =>
-    readTcpRoute(reading, path, `tcp-route-${index}`),
+  const tcpRoutes = yield* each(reading, 'tcpRoutes', (node, index) =>
+    readTcpRoute(reading, node, `tcp-route-${index}`),
   )
-  const backends = yield* each(reading, 'backends', (path, index) => ({
-    thing: readBackend(reading, path, `backend-${index}`),
-    place: new FilePlace(reading.document, path),
+  const backends = yield* each(reading, 'backends', (node, index) => ({
+    thing: readBackend(reading, node, `backend-${index}`),
+    place: node.place,
   }))
   const llm = readLlm(reading)
   const mcp = readMcpSection(reading)
-  const targeted = yield* each(reading, 'policies', (path) => readTargeted(reading, path))
+  const targeted = yield* each(reading, 'policies', (node) => readTargeted(reading, node))
   const allRoutes = [...routes, ...binds.routes]
   const allTcpRoutes = [...tcpRoutes, ...binds.tcpRoutes]
   const inPlace: PlacedBackend[] = []
@@ -133,7 +133,7 @@ function* readDraft(reading: Reading, settings: Settings): Generator<void, Draft
     routes: [...allRoutes, ...llm.routes, ...mcp.routes],
     tcpRoutes: allTcpRoutes,
     backends: [...backends, ...inPlace, ...llm.backends, ...mcp.backends],
-    frontend: readPolicies(reading, ['frontendPolicies'], {
+    frontend: readPolicies(reading, reading.root.inner('frontendPolicies'), {
       sections: ['frontend'],
       level: 'frontend',
       policy: 'section:frontendPolicies',
@@ -158,53 +158,61 @@ function ownPorts({ admin, stats, readiness }: Settings): ReadonlyMap<number, st
 function* each<T>(
   reading: Reading,
   key: string,
-  read: (path: Path, index: number) => T,
+  read: (node: SectionNode, index: number) => T,
 ): Generator<void, readonly T[]> {
   const items: T[] = []
-  for (const [index, path] of pathsOf(reading, [key]).entries()) {
-    items.push(read(path, index))
+  const list = reading.root.inner(key)
+  const length = lengthOf(reading, list)
+  for (let index = 0; index < length; index++) {
+    // Its text is read here, and forgotten with the node.
+    items.push(read(list.inner(index), index))
     yield
   }
   return items
 }
 
 function readSettings(reading: Reading): Settings {
-  const config = valueAt(reading.document, ['config'])
-  if (config === undefined) return defaultSettings()
-  const { value } = parseAt(reading, configSchema, ['config'], { stage: 'log' })
+  const config = reading.root.inner('config')
+  if (config.value === undefined) return defaultSettings()
+  const { value } = parseAt(reading, configSchema, config, { stage: 'log' })
   for (const key of SETTINGS_WITHOUT_EFFECT) {
-    if (valueAt(reading.document, ['config', key]) === undefined) continue
-    reportUseless(reading, [key])
+    if (config.inner(key).value === undefined) continue
+    reportUseless(reading, config.inner(key), [key])
   }
-  if (valueAt(reading.document, ['config', 'dns', 'edns0']) !== undefined) {
-    reportUseless(reading, ['dns', 'edns0'])
-  }
-  checkAdmin(reading, value?.admin)
+  const edns0 = config.inner('dns', 'edns0')
+  if (edns0.value !== undefined) reportUseless(reading, edns0, ['dns', 'edns0'])
+  checkAdmin(reading, config, value?.admin)
   if (value?.database !== undefined && value.storage.mode === 'readonly') {
-    reportUseless(reading, ['database'], 'set `config.storage.mode: database` to store changes')
+    const how = 'set `config.storage.mode: database` to store changes'
+    reportUseless(reading, config.inner('database'), ['database'], how)
   }
-  if (value?.storage.mode === 'database') checkDatabase(reading, value)
+  if (value?.storage.mode === 'database') checkDatabase(reading, config, value)
   for (const key of SETTINGS_THAT_WAIT) {
-    if (valueAt(reading.document, ['config', ...key]) === undefined) continue
+    const node = config.inner(...key)
+    if (node.value === undefined) continue
     const message = `\`config.${key.join('.')}\` is checked, but this version does nothing with it`
-    complain(reading, ['config', ...key], { code: 'PC0220', severity: 'warning', message }, 'key')
+    complain(reading, node, { code: 'PC0220', severity: 'warning', message }, 'key')
   }
   return value ?? defaultSettings()
 }
 
-function checkDatabase(reading: Reading, { database }: Settings): void {
+function checkDatabase(reading: Reading, config: SectionNode, { database }: Settings): void {
   const url = database?.url.secret.trim() ?? ''
   if (/^postgres(?:ql)?:\/\//.test(url) && URL.canParse(url)) return
   const message = '`config.storage.mode: database` needs `config.database.url`, postgres://…'
   const hint =
     'write postgres://user:password@host:5432/database; with the Helm chart, set `database.postgres.url`'
-  complain(reading, ['config', 'storage', 'mode'], { code: 'PC0408', message, hint }, 'key')
+  complain(reading, config.inner('storage', 'mode'), { code: 'PC0408', message, hint }, 'key')
 }
 
 /** The admin API shows the configuration and decisions, and may change them. */
-function checkAdmin(reading: Reading, admin: Settings['admin'] | undefined): void {
+function checkAdmin(
+  reading: Reading,
+  config: SectionNode,
+  admin: Settings['admin'] | undefined,
+): void {
   if (admin?.kind !== 'tcp' || isLoopback(admin.host)) return
-  const isAllowed = valueAt(reading.document, ['config', 'adminAllowRemote']) === true
+  const isAllowed = config.inner('adminAllowRemote').value === true
   const message = `other machines can reach the admin API at ${admin.host}, without encryption`
   const hint = isAllowed
     ? 'callers need the token of PORTCULLIS_ADMIN_TOKEN, or the one that is printed at the start'
@@ -212,24 +220,29 @@ function checkAdmin(reading: Reading, admin: Settings['admin'] | undefined): voi
   const said = isAllowed
     ? ({ code: 'PC0319', severity: 'warning', message, hint } as const)
     : ({ code: 'PC0318', message, hint } as const)
-  complain(reading, ['config', 'adminAddr'], said)
+  complain(reading, config.inner('adminAddr'), said)
 }
 
-function reportUseless(reading: Reading, key: readonly string[], how?: string): void {
+function reportUseless(
+  reading: Reading,
+  node: SectionNode,
+  key: readonly string[],
+  how?: string,
+): void {
   const message = `\`config.${key.join('.')}\` has no effect`
   const hint = key[0] === 'tracing' ? 'traces are asked for by `frontendPolicies.tracing`' : how
   const said = { code: 'PC0221', severity: 'warning', message, hint } as const
-  complain(reading, ['config', ...key], said, 'key')
+  complain(reading, node, said, 'key')
 }
 
 function readGateways(reading: Reading): readonly Placed<Gateway>[] {
-  const value = valueAt(reading.document, ['gateways'])
+  const gateways = reading.root.inner('gateways')
+  const { value } = gateways
   if (value === undefined) return []
-  parseAt(reading, z.record(name(), z.unknown()), ['gateways'])
+  parseAt(reading, z.record(name(), z.unknown()), gateways)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return []
   return Object.keys(value).map((gateway) => {
-    const path = ['gateways', gateway]
-    const place = new FilePlace(reading.document, path)
-    return { thing: readGateway(reading, path, gateway), place }
+    const node = gateways.inner(gateway)
+    return { thing: readGateway(reading, node, gateway), place: node.place }
   })
 }

@@ -10,9 +10,9 @@ import {
   REFUSED_OF_PROVIDERS,
   WAITING_OF_PROVIDERS,
 } from '../../../protocols/llm/schema.ts'
-import { originOf, type Path, valueAt } from '../document.ts'
 import { policiesSchema, readPolicies } from '../policies.ts'
 import { complain, parseAt, type Reading } from '../reading.ts'
+import type { SectionNode } from '../section-node.ts'
 
 const text = (what: string) => z.string().min(1).max(1024).describe(what)
 
@@ -90,11 +90,11 @@ type ReadAi =
   | { readonly diagnostics: readonly Diagnostic[] }
 
 /** `ai:` of a backend: one provider, or groups. */
-export function readAi(reading: Reading, path: Path, backend: string): ReadAi {
+export function readAi(reading: Reading, node: SectionNode, backend: string): ReadAi {
   const problems: Diagnostic[] = []
-  const { paths, ...rest } = outlineOf(reading, path, problems)
-  const known = new Map<string, Path>()
-  const groups = paths.map((own) => ({
+  const { nodes, ...rest } = outlineOf(reading, node, problems)
+  const known = new Map<string, SectionNode>()
+  const groups = nodes.map((own) => ({
     providers: own.flatMap((at) => {
       const provider = readProvider(reading, at, backend, problems)
       if (provider === undefined) return []
@@ -109,27 +109,27 @@ export function readAi(reading: Reading, path: Path, backend: string): ReadAi {
 
 interface Outline extends Pick<AiBackend, 'allowEndpoints'> {
   /** Where its providers are written, by group. */
-  readonly paths: readonly (readonly Path[])[]
+  readonly nodes: readonly (readonly SectionNode[])[]
 }
 
-function outlineOf(reading: Reading, path: Path, problems: Diagnostic[]): Outline {
-  const isOne = valueAt(reading.document, [...path, 'groups']) === undefined
+function outlineOf(reading: Reading, node: SectionNode, problems: Diagnostic[]): Outline {
+  const isOne = node.inner('groups').value === undefined
   const at = isOne ? { except: [...PROVIDER_KEYS, 'policies'] } : {}
-  const { value, diagnostics } = parseAt(reading, isOne ? oneOutline : groupsOutline, path, at)
+  const { value, diagnostics } = parseAt(reading, isOne ? oneOutline : groupsOutline, node, at)
   problems.push(...diagnostics)
   const allowed = value?.allowEndpoints
   const rest = allowed === undefined ? {} : { allowEndpoints: allowed }
-  if (isOne) return { paths: [[path]], ...rest }
+  if (isOne) return { nodes: [[node]], ...rest }
   const groups = (value as z.output<typeof groupsOutline> | undefined)?.groups ?? []
-  const paths = groups.map(({ providers }, group) =>
-    providers.map((_, index) => [...path, 'groups', group, 'providers', index]),
+  const nodes = groups.map(({ providers }, group) =>
+    providers.map((_, index) => node.inner('groups', group, 'providers', index)),
   )
-  return { paths, ...rest }
+  return { nodes, ...rest }
 }
 
 function readProvider(
   reading: Reading,
-  at: Path,
+  at: SectionNode,
   backend: string,
   problems: Diagnostic[],
 ): AiProvider | undefined {
@@ -148,19 +148,19 @@ function readProvider(
     problems.push(endpoint)
     return undefined
   }
-  const policies = readPolicies(reading, [...at, 'policies'], {
+  const policies = readPolicies(reading, at.inner('policies'), {
     sections: ['backend'],
     level: 'provider',
     policy: `provider:${backend}/${name}`,
   })
-  const origin = originOf(reading.document, at)
+  const origin = at.origin
   const options = { ...own, ...rest } as JsonObject
   return { name, origin, provider: kind.name, endpoint, options, policies }
 }
 
 function endpointOf(
   reading: Reading,
-  at: Path,
+  at: SectionNode,
   kind: Provider,
   options: JsonObject,
   override: z.output<typeof head.hostOverride>,
@@ -170,7 +170,7 @@ function endpointOf(
     return endpoint
   }
   if (override !== undefined) {
-    return complain(reading, [...at, 'hostOverride'], {
+    return complain(reading, at.inner('hostOverride'), {
       code: 'PC0316',
       message: 'a provider is a host, not a socket of this machine',
       hint: 'write host:port or a URL',
@@ -178,34 +178,33 @@ function endpointOf(
   }
   const host = kind.host(options)
   if (host !== undefined) return { host: host.toLowerCase(), port: 443, scheme: 'https' }
-  return complain(reading, [...at, 'provider', kind.name], {
+  return complain(reading, at.inner('provider', kind.name), {
     code: 'PC0316',
     message: `the address of this provider does not follow from what is said of \`${kind.name}\``,
     hint: 'name it with `hostOverride`',
   })
 }
 
-function reportUnread(reading: Reading, at: Path, kind: string): readonly Diagnostic[] {
+function reportUnread(reading: Reading, at: SectionNode, kind: string): readonly Diagnostic[] {
   const written = (key: string) =>
-    [
-      [...at, key],
-      [...at, 'provider', kind, key],
-    ].filter((path) => ![undefined, false].includes(valueAt(reading.document, path) as undefined))
-  const refused = REFUSED_OF_PROVIDERS.flatMap(written).map((path) => {
+    [at.inner(key), at.inner('provider', kind, key)].filter(
+      ({ value }) => value !== undefined && value !== false,
+    )
+  const refused = REFUSED_OF_PROVIDERS.flatMap(written).map((node) => {
     const hint = 'the provider would not be told of it, so it is rejected rather than ignored'
-    const message = `\`${String(path.at(-1))}\` of a provider is not supported`
-    return complain(reading, path, { code: 'PC0219', message, hint }, 'key')
+    const message = `\`${String(node.step)}\` of a provider is not supported`
+    return complain(reading, node, { code: 'PC0219', message, hint }, 'key')
   })
-  for (const path of WAITING_OF_PROVIDERS.flatMap(written)) {
-    const message = `\`${String(path.at(-1))}\` is checked, but this version does nothing with it`
+  for (const node of WAITING_OF_PROVIDERS.flatMap(written)) {
+    const message = `\`${String(node.step)}\` is checked, but this version does nothing with it`
     const hint = 'remove it'
-    complain(reading, path, { code: 'PC0220', severity: 'warning', message, hint }, 'key')
+    complain(reading, node, { code: 'PC0220', severity: 'warning', message, hint }, 'key')
   }
   return refused
 }
 
-function complainOfName(reading: Reading, at: Path, name: string): Diagnostic {
-  return complain(reading, [...at, 'name'], {
+function complainOfName(reading: Reading, at: SectionNode, name: string): Diagnostic {
+  return complain(reading, at.inner('name'), {
     code: 'PC0303',
     message: `another provider of this backend is called \`${name}\` already`,
     hint: 'give each a name of its own',

@@ -13,10 +13,9 @@ import {
   service,
 } from '../../../policies/schema.ts'
 import type { Placed } from '../../../reach/checks/draft.ts'
-import { originOf, type Path, valueAt } from '../document.ts'
-import { FilePlace } from '../file-place.ts'
 import { policiesSchema, readPolicies } from '../policies.ts'
 import { parseAt, type Reading } from '../reading.ts'
+import type { SectionNode } from '../section-node.ts'
 import { aiSchema, readAi } from './ai.ts'
 import { mcpBackendSchema, readMcpTargets } from './mcp.ts'
 
@@ -96,15 +95,15 @@ function isRefList(value: unknown): value is readonly unknown[] {
 }
 
 /** One entry of `backends`. */
-export function readBackend(reading: Reading, path: Path, fallback: string): Backend {
-  const head = parseAt(reading, backendHead, path, { stage: 'backend', except: ['policies'] })
-  const named = parseAt(reading, nameHead, path).value?.name ?? fallback
-  const policies = readPolicies(reading, [...path, 'policies'], {
+export function readBackend(reading: Reading, node: SectionNode, fallback: string): Backend {
+  const head = parseAt(reading, backendHead, node, { stage: 'backend', except: ['policies'] })
+  const named = parseAt(reading, nameHead, node).value?.name ?? fallback
+  const policies = readPolicies(reading, node.inner('policies'), {
     sections: AT_BACKEND,
     level: 'backend',
     policy: `backend:${named}`,
   })
-  return toBackend(reading, path, head, { name: named, policies })
+  return toBackend(reading, node, head, { name: named, policies })
 }
 
 interface Refs {
@@ -116,31 +115,29 @@ interface Refs {
 }
 
 /** `backends` of a route. */
-export function readBackendRefs(reading: Reading, path: Path, route: string): Refs {
-  const value = valueAt(reading.document, path)
+export function readBackendRefs(reading: Reading, node: SectionNode, route: string): Refs {
+  const { value } = node
   if (value === undefined) return { refs: [], backends: [], diagnostics: [] }
-  const list = isRefList(value) ? success(value) : parseAt(reading, refList, path)
+  const list = isRefList(value) ? success(value) : parseAt(reading, refList, node)
   const read = (list.value ?? []).map((_, index) =>
-    readBackendRef(reading, [...path, index], `${route}/${index}`),
+    readBackendRef(reading, node.inner(index), `${route}/${index}`),
   )
   return {
     refs: read.map(({ ref }) => ref),
     backends: read.flatMap(({ backend }, index) =>
-      backend === undefined
-        ? []
-        : [{ thing: backend, place: new FilePlace(reading.document, [...path, index]) }],
+      backend === undefined ? [] : [{ thing: backend, place: node.inner(index).place }],
     ),
     diagnostics: list.diagnostics,
   }
 }
 
-function readBackendRef(reading: Reading, path: Path, fallback: string) {
-  const head = parseAt(reading, refSchema, path, {
+function readBackendRef(reading: Reading, node: SectionNode, fallback: string) {
+  const head = parseAt(reading, refSchema, node, {
     stage: 'backend',
     except: ['policies'],
     isRepeated: true,
   })
-  const policies = readPolicies(reading, [...path, 'policies'], {
+  const policies = readPolicies(reading, node.inner('policies'), {
     sections: AT_BACKEND,
     level: 'backend',
     policy: `routeBackend:${fallback}`,
@@ -149,7 +146,7 @@ function readBackendRef(reading: Reading, path: Path, fallback: string) {
   const known = head.value?.backend
   if (known !== undefined) return { ref: { backend: known, weight, policies }, backend: undefined }
   const inPlace = head.value?.name ?? fallback
-  const backend = toBackend(reading, path, head, { name: inPlace, policies: [] })
+  const backend = toBackend(reading, node, head, { name: inPlace, policies: [] })
   return { ref: { backend: inPlace, weight, policies }, backend }
 }
 
@@ -160,11 +157,11 @@ type Kinds = Partial<z.output<z.ZodObject<typeof simpleKinds>>> & {
 
 function toBackend(
   reading: Reading,
-  path: Path,
+  node: SectionNode,
   head: { readonly value: Kinds | undefined; readonly diagnostics: readonly Diagnostic[] },
   rest: { readonly name: string; readonly policies: Backend['policies'] },
 ): Backend {
-  const identity = { ...rest, origin: originOf(reading.document, path) }
+  const identity = { ...rest, origin: node.origin }
   const invalid = (diagnostics: readonly Diagnostic[]) =>
     ({ ...identity, kind: 'invalid', diagnostics }) as const
   if (head.value === undefined) return invalid(head.diagnostics)
@@ -179,11 +176,11 @@ function toBackend(
     const { target } = dynamic
     return { ...identity, kind: 'dynamic', ...(target === undefined ? {} : { target }) }
   }
-  const inner = ai === undefined ? readMcp() : readAi(reading, [...path, 'ai'], rest.name)
+  const inner = ai === undefined ? readMcp() : readAi(reading, node.inner('ai'), rest.name)
   return 'diagnostics' in inner ? invalid(inner.diagnostics) : { ...identity, ...inner }
 
   function readMcp() {
-    return readMcpTargets(reading, [...path, 'mcp'], rest.name)
+    return readMcpTargets(reading, node.inner('mcp'), rest.name)
   }
 }
 

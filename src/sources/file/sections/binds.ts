@@ -4,9 +4,8 @@ import type { Route } from '../../../model/route.ts'
 import type { TcpRoute } from '../../../model/tcp-route.ts'
 import { issue, port } from '../../../policies/schema.ts'
 import type { Placed } from '../../../reach/checks/draft.ts'
-import { originOf, type Path, valueAt } from '../document.ts'
-import { FilePlace } from '../file-place.ts'
 import { parseAt, type Reading } from '../reading.ts'
+import type { SectionNode } from '../section-node.ts'
 import { listenerSchema, readListener } from './gateways.ts'
 import { type ReadRoute, readRoute, readTcpRoute, routeShape, tcpRouteShape } from './routes.ts'
 
@@ -58,33 +57,36 @@ export function readBinds(reading: Reading): ReadBinds {
   const gateways: Placed<Gateway>[] = []
   const routes: ReadRoute<Route>[] = []
   const tcpRoutes: ReadRoute<TcpRoute>[] = []
-  for (const [index, path] of pathsOf(reading, ['binds']).entries()) {
-    const { value, diagnostics } = parseAt(reading, bindHead, path, { except: ['listeners'] })
+  for (const [index, node] of nodesOf(reading, reading.root.inner('binds')).entries()) {
+    const { value, diagnostics } = parseAt(reading, bindHead, node, { except: ['listeners'] })
     const name = value === undefined ? `bind-${index}` : `bind-${value.port}`
-    const listeners = pathsOf(reading, [...path, 'listeners']).map((at, order) => {
+    const listeners = nodesOf(reading, node.inner('listeners')).map((at, order) => {
       const further = ['namespace', 'routes', 'tcpRoutes']
       const around = { name, port: value?.port, diagnostics }
       const listener = readListener(reading, at, around, order, further)
       const parents = [{ gateway: name, listener: listener.name }]
       const named = (kind: string, number: number) => `${name}/${listener.name}/${kind}-${number}`
-      pathsOf(reading, [...at, 'routes']).forEach((route, number) => {
+      nodesOf(reading, at.inner('routes')).forEach((route, number) => {
         routes.push(readRoute(reading, route, named('route', number), parents))
       })
-      pathsOf(reading, [...at, 'tcpRoutes']).forEach((route, number) => {
+      nodesOf(reading, at.inner('tcpRoutes')).forEach((route, number) => {
         tcpRoutes.push(readTcpRoute(reading, route, named('tcp-route', number), parents))
       })
       return listener
     })
-    const origin = originOf(reading.document, path)
-    const place = new FilePlace(reading.document, path)
+    const { origin, place } = node
     gateways.push({ thing: { name, origin, listeners, policies: [] }, place })
   }
   return { gateways, routes, tcpRoutes }
 }
 
-/** The paths of the items of a list; none where there is no list. */
-export function pathsOf(reading: Reading, path: Path): readonly Path[] {
-  if (valueAt(reading.document, path) === undefined) return []
-  const { value } = parseAt(reading, anyList, path)
-  return (value ?? []).map((_, index) => [...path, index])
+/** The items of a list; none where there is no list. */
+function nodesOf(reading: Reading, node: SectionNode): readonly SectionNode[] {
+  return Array.from({ length: lengthOf(reading, node) }, (_, index) => node.inner(index))
+}
+
+/** Of a list; 0 where there is none. */
+export function lengthOf(reading: Reading, node: SectionNode): number {
+  if (node.value === undefined) return 0
+  return parseAt(reading, anyList, node).value?.length ?? 0
 }

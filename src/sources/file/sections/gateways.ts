@@ -4,7 +4,6 @@ import { hasErrors } from '../../../diagnostics/result.ts'
 import type { Gateway, Listener, Protocol } from '../../../model/gateway.ts'
 import type { Attached, Section } from '../../../model/policy.ts'
 import { choice, hostname, name, POLICY_SCHEMAS, port } from '../../../policies/schema.ts'
-import { originOf, type Path, valueAt } from '../document.ts'
 import {
   invalidPolicy,
   kindAt,
@@ -14,6 +13,7 @@ import {
   readPolicies,
 } from '../policies.ts'
 import { complain, parseAt, type Reading } from '../reading.ts'
+import type { SectionNode } from '../section-node.ts'
 import { listenerTls } from './tls.ts'
 
 const TRAFFIC: readonly Section[] = ['traffic', 'backend']
@@ -72,35 +72,34 @@ const listenerList = z.array(z.unknown()).min(1).max(64)
 const GATEWAY_KEYS = ['listeners', 'policies', 'frontendPolicies', ...INLINE_KEYS]
 
 /** One entry of `gateways`. */
-export function readGateway(reading: Reading, path: Path, gateway: string): Gateway {
-  const { document } = reading
-  const listenersAt = [...path, 'listeners']
-  const list = valueAt(document, listenersAt)
-  const head = parseAt(reading, gatewayHeadSchema, path, { except: GATEWAY_KEYS })
+export function readGateway(reading: Reading, node: SectionNode, gateway: string): Gateway {
+  const listenersAt = node.inner('listeners')
+  const list = listenersAt.value
+  const head = parseAt(reading, gatewayHeadSchema, node, { except: GATEWAY_KEYS })
   const policies = [
-    ...readPolicies(reading, [...path, 'frontendPolicies'], {
+    ...readPolicies(reading, node.inner('frontendPolicies'), {
       sections: ['frontend'],
       level: 'gateway',
       policy: `gateway:${gateway}`,
     }),
-    ...readBoth(reading, path, 'gateway', `gateway:${gateway}`),
+    ...readBoth(reading, node, 'gateway', `gateway:${gateway}`),
   ]
-  const origin = originOf(document, path)
+  const origin = node.origin
   if (list === undefined) {
-    const listener = toListener(reading, path, head, { name: 'default', policies: [] })
+    const listener = toListener(reading, node, head, { name: 'default', policies: [] })
     return { name: gateway, origin, listeners: [listener], policies }
   }
   const { port } = head.value ?? {}
   const checked = parseAt(reading, listenerList, listenersAt)
   const excluded = (['protocol', 'hostname', 'tls'] as const).flatMap((key) => {
-    if (valueAt(document, [...path, key]) === undefined) return []
+    if (node.inner(key).value === undefined) return []
     const message = `\`${key}\` and \`listeners\` exclude each other`
     const hint = `move \`${key}\` to the listeners that it is meant for`
-    return [complain(reading, [...path, key], { code: 'PC0216', message, hint }, 'key')]
+    return [complain(reading, node.inner(key), { code: 'PC0216', message, hint }, 'key')]
   })
   const around = { name: gateway, port, diagnostics: [...head.diagnostics, ...excluded] }
   const listeners = (checked.value ?? []).map((_, index) =>
-    readListener(reading, [...listenersAt, index], around, index),
+    readListener(reading, listenersAt.inner(index), around, index),
   )
   if (listeners.length > 0) return { name: gateway, origin, listeners, policies }
   const diagnostics = [...checked.diagnostics, ...around.diagnostics]
@@ -126,30 +125,30 @@ interface AroundListener {
 /** One entry of `listeners`. */
 export function readListener(
   reading: Reading,
-  path: Path,
+  node: SectionNode,
   around: AroundListener,
   index: number,
   furtherKeys: readonly string[] = [],
 ): Listener {
   const except = ['policies', ...INLINE_KEYS, ...furtherKeys]
-  const head = parseAt(reading, listenerHeadSchema, path, { except })
+  const head = parseAt(reading, listenerHeadSchema, node, { except })
   // One that is invalid keeps the name by which routes call it.
-  const written = valueAt(reading.document, [...path, 'name'])
+  const written = node.inner('name').value
   const called = head.value?.name ?? (isName(written) ? written : `listener-${index}`)
-  const policies = readBoth(reading, path, 'listener', `listener:${around.name}/${called}`)
-  const known = head.value ?? extentOf(reading, path)
+  const policies = readBoth(reading, node, 'listener', `listener:${around.name}/${called}`)
+  const known = head.value ?? extentOf(node)
   // Whose names it would have cannot be told: what is wrong is not its own matter alone.
   const own = known === undefined ? [] : head.diagnostics
   const diagnostics = [...around.diagnostics, ...own]
   const isInvalid = head.value === undefined || hasErrors(diagnostics)
   const extent = { port: around.port, hostname: known?.hostname }
   const value = isInvalid ? undefined : { ...head.value, port: around.port }
-  return toListener(reading, path, { value, diagnostics, extent }, { name: called, policies })
+  return toListener(reading, node, { value, diagnostics, extent }, { name: called, policies })
 }
 
 /** The names of a listener with errors. A key that is unknown may have been the one that has them. */
-function extentOf(reading: Reading, path: Path) {
-  const written = valueAt(reading.document, path)
+function extentOf(node: SectionNode) {
+  const written = node.value
   const { data } = anyListener.safeParse(written)
   const isSaid = data?.hostname !== undefined
   const isKnown = isSaid || Object.keys(data ?? {}).every((key) => LISTENER_KEYS.has(key))
@@ -166,32 +165,32 @@ function isName(value: unknown): value is string {
 /** What stands under `policies` and what stands beside it are one policy. */
 function readBoth(
   reading: Reading,
-  path: Path,
+  node: SectionNode,
   level: 'gateway' | 'listener',
   policy: string,
 ): Gateway['policies'] {
   const place = { sections: TRAFFIC, level, policy }
   return [
     // Of two at one level the first holds.
-    ...readTwins(reading, path, place),
-    ...readPolicies(reading, path, { ...place, keys: INLINE_KEYS }),
-    ...readPolicies(reading, [...path, 'policies'], place),
+    ...readTwins(reading, node, place),
+    ...readPolicies(reading, node, { ...place, keys: INLINE_KEYS }),
+    ...readPolicies(reading, node.inner('policies'), place),
   ]
 }
 
 /** The same kind beside `policies` and under it: nobody can say which is meant. */
-function readTwins(reading: Reading, path: Path, place: PolicyPlace): readonly Attached[] {
-  const beside = Object.keys(valueAt(reading.document, path) ?? {})
+function readTwins(reading: Reading, node: SectionNode, place: PolicyPlace): readonly Attached[] {
+  const beside = Object.keys(node.value ?? {})
   const inline = beside.filter((key) => INLINE_KEYS.includes(key))
-  const keys = Object.keys(valueAt(reading.document, [...path, 'policies']) ?? {})
+  const keys = Object.keys(node.inner('policies').value ?? {})
   return keys.flatMap((key) => {
     const kind = kindAt(key, place)
     const twin = inline.find((other) => kind !== undefined && kindAt(other, place) === kind)
     if (kind === undefined || twin === undefined) return []
     const message = `\`${key}\` is given twice, under \`policies\` and beside it`
     const said = { code: 'PC0216', message, hint: 'keep one of them' }
-    const at = [...path, 'policies', key]
-    return [invalidPolicy(reading, at, kind, place, [complain(reading, at, said, 'key')])]
+    const at = node.inner('policies', key)
+    return [invalidPolicy(at, kind, place, [complain(reading, at, said, 'key')])]
   })
 }
 
@@ -211,11 +210,11 @@ interface Head {
 
 export function toListener(
   reading: Reading,
-  path: Path,
+  node: SectionNode,
   head: Head,
   rest: { readonly name: string; readonly policies: Gateway['policies'] },
 ): Listener {
-  const origin = originOf(reading.document, path)
+  const origin = node.origin
   const { tls, protocol: named } = head.value ?? {}
   const { port, hostname: written } = head.value ?? head.extent ?? {}
   const hostname = written === '*' ? undefined : written
@@ -229,7 +228,7 @@ export function toListener(
   if (head.value === undefined || port === undefined) return invalid(head.diagnostics)
   const protocol = named ?? (tls === undefined ? 'HTTP' : 'HTTPS')
   const refuse = (key: string, message: string, hint: string) =>
-    invalid([complain(reading, [...path, key], { code: 'PC0308', message, hint })])
+    invalid([complain(reading, node.inner(key), { code: 'PC0308', message, hint })])
   if (protocol === 'HTTP' || protocol === 'TCP') {
     if (tls === undefined) return { ...identity, protocol, port }
     const other = protocol === 'HTTP' ? 'HTTPS' : 'TLS'

@@ -5,9 +5,9 @@ import type { AiProvider, Endpoint } from '../../../model/backend.ts'
 import type { JsonObject } from '../../../model/json.ts'
 import type { Attached } from '../../../model/policy.ts'
 import { PRESETS, PROVIDERS, parseBaseUrl, presetOptions } from '../../../protocols/llm/schema.ts'
-import { originOf, type Path, valueAt } from '../document.ts'
 import { readPolicies } from '../policies.ts'
 import { complain, parseAt, type Reading } from '../reading.ts'
+import type { SectionNode } from '../section-node.ts'
 import {
   MODEL_POLICIES,
   PROVIDER_POLICIES,
@@ -32,7 +32,7 @@ interface Written {
 }
 
 interface Named extends Written {
-  readonly path: Path
+  readonly node: SectionNode
 }
 
 export type NamedProviders = ReadonlyMap<string, Named>
@@ -40,23 +40,26 @@ export type NamedProviders = ReadonlyMap<string, Named>
 const list = z.array(z.unknown()).max(256)
 
 /** The entries of `llm.providers`, by name. */
-export function readNamedProviders(reading: Reading, problems: Diagnostic[]): NamedProviders {
+export function readNamedProviders(
+  reading: Reading,
+  at: SectionNode,
+  problems: Diagnostic[],
+): NamedProviders {
   const named = new Map<string, Named>()
-  const at: Path = ['llm', 'providers']
-  if (valueAt(reading.document, at) === undefined) return named
+  if (at.value === undefined) return named
   const { value = [], diagnostics } = parseAt(reading, list, at)
   problems.push(...diagnostics)
   for (const index of value.keys()) {
-    const path = [...at, index]
-    const read = parseAt(reading, providerSchema, path, { except: PROVIDER_POLICIES })
-    problems.push(...read.diagnostics, ...reportUnserved(reading, path))
+    const node = at.inner(index)
+    const read = parseAt(reading, providerSchema, node, { except: PROVIDER_POLICIES })
+    problems.push(...read.diagnostics, ...reportUnserved(reading, node))
     if (read.value === undefined) continue
     if (named.has(read.value.name)) {
       const message = `another provider is called \`${read.value.name}\` already`
       const said = { code: 'PC0303', message, hint: 'give each a name of its own' } as const
-      problems.push(complain(reading, [...path, 'name'], said))
+      problems.push(complain(reading, node.inner('name'), said))
     }
-    named.set(read.value.name, { ...read.value, path })
+    named.set(read.value.name, { ...read.value, node })
   }
   return named
 }
@@ -64,13 +67,13 @@ export function readNamedProviders(reading: Reading, problems: Diagnostic[]): Na
 /** Undefined after an error, which is among the problems. */
 export function readModelProvider(
   reading: Reading,
-  path: Path,
+  node: SectionNode,
   model: Written,
   named: NamedProviders,
   problems: Diagnostic[],
 ): AiProvider | undefined {
-  problems.push(...reportUnserved(reading, path))
-  const shared = referred(reading, path, model.provider, named, problems)
+  problems.push(...reportUnserved(reading, node))
+  const shared = referred(reading, node, model.provider, named, problems)
   if (shared === 'unknown') return undefined
   const who = shared?.provider ?? model.provider
   const own = { ...shared?.params, ...definedOf(model.params) } as Params
@@ -79,7 +82,7 @@ export function readModelProvider(
   if (found === undefined || endpoint === undefined) {
     const message = 'the address of this provider does not follow from its `params`'
     const hint = 'name it with `params.baseUrl`'
-    problems.push(complain(reading, [...path, 'provider'], { code: 'PC0316', message, hint }))
+    problems.push(complain(reading, node.inner('provider'), { code: 'PC0316', message, hint }))
     return undefined
   }
   const { name } = model
@@ -90,10 +93,10 @@ export function readModelProvider(
     spellings: SPELLINGS,
   }
   const policies = [
-    ...readPolicies(reading, path, { ...place, keys: MODEL_POLICIES }),
-    ...(shared ? readPolicies(reading, shared.path, { ...place, keys: PROVIDER_POLICIES }) : []),
+    ...readPolicies(reading, node, { ...place, keys: MODEL_POLICIES }),
+    ...(shared ? readPolicies(reading, shared.node, { ...place, keys: PROVIDER_POLICIES }) : []),
   ]
-  const origin = originOf(reading.document, path)
+  const origin = node.origin
   const options = { ...found.options, ...pathsOf(own), ...bodyOf(shared, model) } as JsonObject
   const auth = keyPolicy(own, policies, { ...place, origin })
   return { name, origin, provider: found.kind, endpoint, options, policies: [...policies, ...auth] }
@@ -102,7 +105,7 @@ export function readModelProvider(
 /** Of `{reference}`; undefined: it is a provider itself. */
 function referred(
   reading: Reading,
-  path: Path,
+  node: SectionNode,
   who: Who,
   named: NamedProviders,
   problems: Diagnostic[],
@@ -112,7 +115,7 @@ function referred(
   if (found !== undefined && isReference(found.provider)) {
     const message = `\`${who.reference}\` refers to another provider itself`
     const said = { code: 'PC0302', message, hint: 'name who serves it there' } as const
-    problems.push(complain(reading, [...path, 'provider', 'reference'], said))
+    problems.push(complain(reading, node.inner('provider', 'reference'), said))
     return 'unknown'
   }
   if (found !== undefined) return found
@@ -120,7 +123,7 @@ function referred(
   const message = `no provider is called \`${who.reference}\``
   const hint = meant === undefined ? 'list it under `llm.providers`' : `did you mean \`${meant}\`?`
   const said = { code: 'PC0302', message, hint } as const
-  problems.push(complain(reading, [...path, 'provider', 'reference'], said))
+  problems.push(complain(reading, node.inner('provider', 'reference'), said))
   return 'unknown'
 }
 
@@ -208,12 +211,12 @@ function keyPolicy(
 }
 
 /** What would change or restrict what is sent: to pass it over would be to do something else. */
-function reportUnserved(reading: Reading, path: Path): readonly Diagnostic[] {
+function reportUnserved(reading: Reading, node: SectionNode): readonly Diagnostic[] {
   return UNSERVED_KEYS.flatMap((key) => {
-    if (valueAt(reading.document, [...path, key]) === undefined) return []
+    if (node.inner(key).value === undefined) return []
     const message = `\`${key}\` of \`llm\` is not supported`
     const hint = 'nothing would do what it says, so it is rejected rather than ignored'
-    return [complain(reading, [...path, key], { code: 'PC0219', message, hint }, 'key')]
+    return [complain(reading, node.inner(key), { code: 'PC0219', message, hint }, 'key')]
   })
 }
 

@@ -6,10 +6,9 @@ import type { Gateway } from '../../../model/gateway.ts'
 import type { Match, Parent, Route } from '../../../model/route.ts'
 import { MODEL_PATHS } from '../../../protocols/llm/schema.ts'
 import type { Placed } from '../../../reach/checks/draft.ts'
-import { originOf, type Path, valueAt } from '../document.ts'
-import { FilePlace } from '../file-place.ts'
 import { readPolicies } from '../policies.ts'
 import { complain, parseAt, type Reading } from '../reading.ts'
+import type { SectionNode } from '../section-node.ts'
 import { toListener } from './gateways.ts'
 import { type NamedProviders, readModelProvider, readNamedProviders } from './llm-providers.ts'
 import { llmHead, MODEL_POLICIES, modelSchema, SECTIONS } from './llm-schema.ts'
@@ -23,39 +22,44 @@ export interface ReadLlm {
 }
 
 const NOTHING: ReadLlm = { gateways: [], routes: [], backends: [] }
-const LLM: Path = ['llm']
 const NAME = 'llm'
 
 const head = z.strictObject(llmHead)
 const modelList = z.array(z.unknown()).min(1).max(1000)
 
 export function readLlm(reading: Reading): ReadLlm {
-  const { document } = reading
-  if (valueAt(document, LLM) === undefined) return NOTHING
+  const node = reading.root.inner('llm')
+  if (node.value === undefined) return NOTHING
   const except = ['models', 'providers', 'policies']
-  const { value, diagnostics } = parseAt(reading, head, LLM, { stage: 'llm', except })
-  const listed = parseAt(reading, modelList, [...LLM, 'models'])
+  const { value, diagnostics } = parseAt(reading, head, node, { stage: 'llm', except })
+  const listed = parseAt(reading, modelList, node.inner('models'))
   const problems: Diagnostic[] = [...diagnostics, ...listed.diagnostics]
-  const policies = readPolicies(reading, [...LLM, 'policies'], {
+  const policies = readPolicies(reading, node.inner('policies'), {
     sections: SECTIONS,
     level: 'route',
     policy: `route:${NAME}`,
   })
-  const named = readNamedProviders(reading, problems)
+  const named = readNamedProviders(reading, node.inner('providers'), problems)
   const read = (listed.value ?? []).flatMap(
-    (_, index) => readModel(reading, index, named, problems) ?? [],
+    (_, index) => readModel(reading, node.inner('models', index), named, problems) ?? [],
   )
   distinguish(reading, read, problems)
   const models = read.map(({ model }) => model)
-  const virtualModels = readVirtualModels(reading, value?.virtualModels ?? [], models, problems)
-  const origin = originOf(document, LLM)
+  const virtualModels = readVirtualModels(
+    reading,
+    node,
+    value?.virtualModels ?? [],
+    models,
+    problems,
+  )
+  const { origin, place } = node
   const identity = { name: NAME, origin, policies: [] }
   const providers = read.map(({ provider }) => provider)
   const backend: AiBackend | Backend = hasErrors(problems)
     ? { ...identity, kind: 'invalid', diagnostics: problems }
     : { ...identity, kind: 'ai', groups: [{ providers }], models, virtualModels }
   const own = value?.port
-  const gateways = own === undefined ? [] : [gatewayOf(reading, own, value?.tls)]
+  const gateways = own === undefined ? [] : [gatewayOf(reading, node, own, value?.tls)]
   const route: Route = {
     name: NAME,
     origin,
@@ -72,7 +76,6 @@ export function readLlm(reading: Reading): ReadLlm {
       },
     ],
   }
-  const place = new FilePlace(document, LLM)
   const placed = <T>(thing: T): Placed<T> => ({ thing, place })
   return { gateways, routes: [placed(route)], backends: [placed(backend)] }
 }
@@ -88,12 +91,13 @@ function parentsOf(names: string | readonly string[] | undefined): readonly Pare
 
 function gatewayOf(
   reading: Reading,
+  node: SectionNode,
   port: number,
   tls: z.output<typeof head>['tls'],
 ): Placed<Gateway> {
   const read = { value: { port, tls }, diagnostics: [] }
-  const listener = toListener(reading, LLM, read, { name: 'default', policies: [] })
-  const place = new FilePlace(reading.document, LLM)
+  const listener = toListener(reading, node, read, { name: 'default', policies: [] })
+  const { place } = node
   const gateway = { name: NAME, origin: place.origin, listeners: [listener], policies: [] }
   return { thing: gateway, place }
 }
@@ -101,17 +105,16 @@ function gatewayOf(
 interface ReadModel {
   readonly model: AiModel
   readonly provider: AiProvider
-  readonly path: Path
+  readonly node: SectionNode
 }
 
 function readModel(
   reading: Reading,
-  index: number,
+  node: SectionNode,
   named: NamedProviders,
   problems: Diagnostic[],
 ): ReadModel | undefined {
-  const path = [...LLM, 'models', index]
-  const { value, diagnostics } = parseAt(reading, modelSchema, path, {
+  const { value, diagnostics } = parseAt(reading, modelSchema, node, {
     stage: 'llm',
     except: MODEL_POLICIES,
   })
@@ -121,30 +124,30 @@ function readModel(
     const message = '`passthrough: opaque` is not supported'
     const hint = 'what is not read cannot be guarded, so it is rejected rather than ignored'
     const said = { code: 'PC0219', message, hint } as const
-    problems.push(complain(reading, [...path, 'passthrough'], said, 'key'))
+    problems.push(complain(reading, node.inner('passthrough'), said, 'key'))
   }
   const name = value.id ?? value.name
-  const provider = readModelProvider(reading, path, { ...value, name }, named, problems)
+  const provider = readModelProvider(reading, node, { ...value, name }, named, problems)
   if (provider === undefined) return undefined
   const matches = value.matches?.map(({ headers = [] }) =>
     headers.map((header) => ({ ...header, name: header.name.toLowerCase() })),
   )
   const isInternal = value.visibility === 'internal'
   const model = { name: value.name, provider: name, isInternal }
-  return { model: matches === undefined ? model : { ...model, matches }, provider, path }
+  return { model: matches === undefined ? model : { ...model, matches }, provider, node }
 }
 
 /** Rules, metrics and virtual models must be able to tell them apart. */
 function distinguish(reading: Reading, models: readonly ReadModel[], problems: Diagnostic[]): void {
   const known = new Set<string>()
-  for (const { provider, path } of models) {
+  for (const { provider, node } of models) {
     if (known.has(provider.name)) {
       const said = {
         code: 'PC0303',
         message: `another model is called \`${provider.name}\` already`,
         hint: 'give each an `id` of its own',
       } as const
-      problems.push(complain(reading, [...path, 'name'], said))
+      problems.push(complain(reading, node.inner('name'), said))
     }
     known.add(provider.name)
   }

@@ -5,10 +5,9 @@ import type { Section } from '../../../model/policy.ts'
 import type { Match, Route } from '../../../model/route.ts'
 import { name, port } from '../../../policies/schema.ts'
 import type { Placed } from '../../../reach/checks/draft.ts'
-import { originOf, type Path, valueAt } from '../document.ts'
-import { FilePlace } from '../file-place.ts'
 import { policiesSchema, readPolicies } from '../policies.ts'
 import { parseAt, type Reading } from '../reading.ts'
+import type { SectionNode } from '../section-node.ts'
 import { toListener } from './gateways.ts'
 import { mcpOptions, mcpTargets, readMcpTargets } from './mcp.ts'
 
@@ -20,7 +19,6 @@ export interface ReadMcpSection {
 }
 
 const NO_SECTION: ReadMcpSection = { gateways: [], routes: [], backends: [] }
-const MCP: Path = ['mcp']
 const NAME = 'mcp'
 const SECTIONS: readonly Section[] = ['traffic', 'backend']
 
@@ -48,17 +46,17 @@ const headSchema = z.looseObject(head)
 const outline = mcpSchema.omit({ policies: true }).extend({ targets: z.unknown() })
 
 export function readMcpSection(reading: Reading): ReadMcpSection {
-  const { document } = reading
-  if (valueAt(document, MCP) === undefined) return NO_SECTION
-  parseAt(reading, outline, MCP, { stage: 'mcp', except: ['policies'] })
-  const { value } = parseAt({ ...reading, report: () => {} }, headSchema, MCP, { stage: 'mcp' })
-  const policies = readPolicies(reading, [...MCP, 'policies'], {
+  const node = reading.root.inner('mcp')
+  if (node.value === undefined) return NO_SECTION
+  parseAt(reading, outline, node, { stage: 'mcp', except: ['policies'] })
+  const { value } = parseAt({ ...reading, report: () => {} }, headSchema, node, { stage: 'mcp' })
+  const policies = readPolicies(reading, node.inner('policies'), {
     sections: SECTIONS,
     level: 'route',
     policy: `route:${NAME}`,
   })
-  const read = readMcpTargets(reading, MCP, NAME, Object.keys(head))
-  const origin = originOf(document, MCP)
+  const read = readMcpTargets(reading, node, NAME, Object.keys(head))
+  const { origin, place } = node
   const identity = { name: NAME, origin, policies: [] }
   const backend: Backend =
     'diagnostics' in read
@@ -83,9 +81,8 @@ export function readMcpSection(reading: Reading): ReadMcpSection {
       },
     ],
   }
-  const place = new FilePlace(document, MCP)
   const placed = <T>(thing: T): Placed<T> => ({ thing, place })
-  const gateways = own === undefined ? [] : [gatewayOf(reading, own)]
+  const gateways = own === undefined ? [] : [gatewayOf(reading, node, own)]
   return { gateways, routes: [placed(route)], backends: [placed(backend)] }
 }
 
@@ -102,10 +99,10 @@ function below(value: string): Match {
   return { path: { kind: 'prefix', value }, headers: [], query: [] }
 }
 
-function gatewayOf(reading: Reading, own: number): Placed<Gateway> {
+function gatewayOf(reading: Reading, node: SectionNode, own: number): Placed<Gateway> {
   const read = { value: { port: own }, diagnostics: [] }
-  const listener = toListener(reading, MCP, read, { name: 'default', policies: [] })
-  const place = new FilePlace(reading.document, MCP)
+  const listener = toListener(reading, node, read, { name: 'default', policies: [] })
+  const { place } = node
   const gateway = { name: NAME, origin: place.origin, listeners: [listener], policies: [] }
   return { thing: gateway, place }
 }

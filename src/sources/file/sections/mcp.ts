@@ -11,9 +11,9 @@ import {
   textOrFile,
   url,
 } from '../../../policies/schema.ts'
-import { originOf, type Path } from '../document.ts'
 import { policiesSchema, readPolicies } from '../policies.ts'
 import { parseAt, type Reading } from '../reading.ts'
+import type { SectionNode } from '../section-node.ts'
 
 const address = {
   host: z.string().min(1).max(2048).optional().describe('host:port or a URL.'),
@@ -118,16 +118,16 @@ type ReadMcp =
 /** `mcp:` of a backend. */
 export function readMcpTargets(
   reading: Reading,
-  path: Path,
+  node: SectionNode,
   backend: string,
   others: readonly string[] = [],
 ): ReadMcp {
-  const parsed = parseAt(reading, outline, path, { except: ['policies', ...others] })
+  const parsed = parseAt(reading, outline, node, { except: ['policies', ...others] })
   if (parsed.value === undefined) return { diagnostics: parsed.diagnostics }
   const { targets: list, ...options } = parsed.value
   const problems: Diagnostic[] = []
   const targets = list.flatMap((_, index): readonly McpTarget[] => {
-    const at = [...path, 'targets', index]
+    const at = node.inner('targets', index)
     const { value, diagnostics } = parseAt(reading, targetHead, at, {
       stage: 'backend',
       except: ['policies'],
@@ -135,12 +135,12 @@ export function readMcpTargets(
     problems.push(...diagnostics)
     if (value === undefined) return []
     const transport = TRANSPORTS.find((kind) => value[kind] !== undefined) ?? 'mcp'
-    const policies = readPolicies(reading, [...at, 'policies'], {
+    const policies = readPolicies(reading, at.inner('policies'), {
       sections: ['backend'],
       level: 'backend',
       policy: `target:${backend}/${value.name}`,
     })
-    const origin = originOf(reading.document, at)
+    const origin = at.origin
     const own = value[transport] as unknown as JsonObject
     return [{ name: value.name, origin, transport, options: own, policies }]
   })

@@ -7,10 +7,9 @@ import type { BackendRef, Match, Parent, Route, RouteAction } from '../../../mod
 import type { TcpRoute } from '../../../model/tcp-route.ts'
 import { headerName, hostname, name } from '../../../policies/schema.ts'
 import type { Placed, PlacedRoute } from '../../../reach/checks/draft.ts'
-import { originOf, type Path, valueAt } from '../document.ts'
-import { FilePlace } from '../file-place.ts'
 import { policiesSchema, readPolicies } from '../policies.ts'
 import { parseAt, type Reading } from '../reading.ts'
+import type { SectionNode } from '../section-node.ts'
 import { backendRefSchema, readBackendRefs } from './backends.ts'
 import { pathMatch, valueMatch } from './matches.ts'
 import { type RouteHead, readQuickHead } from './quick-head.ts'
@@ -136,18 +135,18 @@ const EVERYTHING: Match = { path: { kind: 'prefix', value: '/' }, headers: [], q
 /** `parents` are given where the route stands inside of its listener. */
 export function readRoute(
   reading: Reading,
-  path: Path,
+  node: SectionNode,
   fallback: string,
   parents?: readonly Parent[],
 ): ReadRoute<Route> {
   const isInside = parents !== undefined
-  const head = readHead(reading, path, isInside)
+  const head = readHead(reading, node, isInside)
   const schema = (isInside ? insideHead : attachedHead) as typeof attachedHead
-  const value = head.value ?? extentOf(reading, path, schema)
-  const name = nameOf(head.value ?? writtenNames(reading, path), fallback)
-  const { refs, backends, diagnostics } = readBackendRefs(reading, [...path, 'backends'], name)
-  const origin = originOf(reading.document, path)
-  const policies = readPolicies(reading, [...path, 'policies'], {
+  const value = head.value ?? extentOf(node, schema)
+  const name = nameOf(head.value ?? writtenNames(node), fallback)
+  const { refs, backends, diagnostics } = readBackendRefs(reading, node.inner('backends'), name)
+  const origin = node.origin
+  const policies = readPolicies(reading, node.inner('policies'), {
     sections: AT_ROUTE,
     level: 'route',
     policy: `route:${name}`,
@@ -170,36 +169,36 @@ export function readRoute(
     rules: [rule],
     policies,
   }
-  return placedRoute(reading, path, thing, backends)
+  return placedRoute(node, thing, backends)
 }
 
-function readHead(reading: Reading, path: Path, isInside: boolean): Result<RouteHead> {
-  const quick = readQuickHead(valueAt(reading.document, path))
+function readHead(reading: Reading, node: SectionNode, isInside: boolean): Result<RouteHead> {
+  const quick = readQuickHead(node.value)
   if (quick !== undefined && !(isInside && quick.gateways !== undefined)) return success(quick)
   const schema = isInside ? insideHead : attachedHead
-  return parseAt(reading, schema as typeof attachedHead, path, { except: ['policies', 'backends'] })
+  return parseAt(reading, schema as typeof attachedHead, node, { except: ['policies', 'backends'] })
 }
 
 export function readTcpRoute(
   reading: Reading,
-  path: Path,
+  node: SectionNode,
   fallback: string,
   parents?: readonly Parent[],
 ): ReadRoute<TcpRoute> {
   const schema = parents === undefined ? tcpAttachedHead : tcpInsideHead
-  const head = parseAt(reading, schema, path, { except: ['policies', 'backends'] })
+  const head = parseAt(reading, schema, node, { except: ['policies', 'backends'] })
   const known = head.value as z.output<typeof tcpAttachedHead> | undefined
-  const value = known ?? extentOf(reading, path, schema as typeof tcpAttachedHead)
-  const name = nameOf(known ?? writtenNames(reading, path), fallback)
-  const { refs, backends, diagnostics } = readBackendRefs(reading, [...path, 'backends'], name)
-  const policies = readPolicies(reading, [...path, 'policies'], {
+  const value = known ?? extentOf(node, schema as typeof tcpAttachedHead)
+  const name = nameOf(known ?? writtenNames(node), fallback)
+  const { refs, backends, diagnostics } = readBackendRefs(reading, node.inner('backends'), name)
+  const policies = readPolicies(reading, node.inner('policies'), {
     sections: AT_TCP_ROUTE,
     level: 'route',
     policy: `tcpRoute:${name}`,
   })
   const thing = {
     name,
-    origin: originOf(reading.document, path),
+    origin: node.origin,
     parents: parents ?? parentsOf(reading, value?.gateways),
     hostnames: namesOf(value?.hostnames),
     policies,
@@ -208,17 +207,16 @@ export function readTcpRoute(
         ? UNBOUNDED
         : actionOf(reading, refs, [...head.diagnostics, ...diagnostics]),
   }
-  return placedRoute(reading, path, thing, backends)
+  return placedRoute(node, thing, backends)
 }
 
 function placedRoute<T>(
-  { document }: Reading,
-  path: Path,
+  node: SectionNode,
   thing: T,
   backends: readonly Placed<Backend>[],
 ): ReadRoute<T> {
-  const place = new FilePlace(document, path)
-  const rule = valueAt(document, [...path, 'ruleName'])
+  const { place } = node
+  const rule = node.inner('ruleName').value
   if (typeof rule !== 'string') return { thing, backends, place }
   return { thing, backends, place, ruleName: rule }
 }
@@ -232,8 +230,8 @@ const UNBOUNDED: RouteAction = { kind: 'invalid', diagnostics: [] }
  * What a route with errors matches, if that can be told: only its names are wrong. A key that is
  * unknown may have been one that says what it matches.
  */
-function extentOf<S extends z.ZodType>(reading: Reading, path: Path, schema: S) {
-  const written = valueAt(reading.document, path)
+function extentOf<S extends z.ZodType>(node: SectionNode, schema: S) {
+  const written = node.value
   if (typeof written !== 'object' || written === null) return undefined
   const extent = Object.entries(written).filter(([key]) => !BESIDE_EXTENT.has(key))
   return schema.safeParse(Object.fromEntries(extent)).data
@@ -266,8 +264,8 @@ function actionOf(
 }
 
 /** Of a route that is wrong elsewhere: policies that name it find it, and have nothing to add. */
-function writtenNames(reading: Reading, path: Path) {
-  const named = (key: string) => aName.safeParse(valueAt(reading.document, [...path, key])).data
+function writtenNames(node: SectionNode) {
+  const named = (key: string) => aName.safeParse(node.inner(key).value).data
   return { name: named('name'), namespace: named('namespace'), ruleName: named('ruleName') }
 }
 

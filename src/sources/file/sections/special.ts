@@ -3,7 +3,6 @@ import type { JsonObject } from '../../../model/json.ts'
 import type { SpecialSection } from '../../../model/model.ts'
 import type { Section } from '../../../model/policy.ts'
 import { anything, name } from '../../../policies/schema.ts'
-import { originOf, valueAt } from '../document.ts'
 import { policiesSchema, readPolicies } from '../policies.ts'
 import { complain, parseAt, type Reading } from '../reading.ts'
 import { UNSUPPORTED_POLICIES } from '../unsupported-keys.ts'
@@ -33,11 +32,11 @@ const outline = z.strictObject({ gateways })
 
 /** `ui`. */
 export function readUi(reading: Reading): SpecialSection | undefined {
-  const { document } = reading
   const key = 'ui'
-  if (valueAt(document, [key]) === undefined) return undefined
-  const { value } = parseAt(reading, outline, [key], { stage: 'traffic', except: ['policies'] })
-  const policies = readPolicies(reading, [key, 'policies'], {
+  const node = reading.root.inner(key)
+  if (node.value === undefined) return undefined
+  const { value } = parseAt(reading, outline, node, { stage: 'traffic', except: ['policies'] })
+  const policies = readPolicies(reading, node.inner('policies'), {
     sections: SECTIONS,
     level: 'route',
     policy: `section:${key}`,
@@ -45,7 +44,7 @@ export function readUi(reading: Reading): SpecialSection | undefined {
   })
   complain(
     reading,
-    [key],
+    node,
     {
       code: 'PC0220',
       severity: 'warning',
@@ -54,5 +53,5 @@ export function readUi(reading: Reading): SpecialSection | undefined {
     },
     'key',
   )
-  return { origin: originOf(document, [key]), value: (value ?? {}) as JsonObject, policies }
+  return { origin: node.origin, value: (value ?? {}) as JsonObject, policies }
 }

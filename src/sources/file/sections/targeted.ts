@@ -2,10 +2,9 @@ import * as z from 'zod'
 import type { Level, Section } from '../../../model/policy.ts'
 import { name, oneOfKeys } from '../../../policies/schema.ts'
 import type { Targeted } from '../../../reach/checks/draft.ts'
-import { type Path, valueAt } from '../document.ts'
-import { FilePlace } from '../file-place.ts'
 import { invalidPolicy, policiesSchema, readPolicies } from '../policies.ts'
 import { complain, parseAt, type Reading } from '../reading.ts'
+import type { SectionNode } from '../section-node.ts'
 
 const qualified = z.union([
   name(),
@@ -96,20 +95,20 @@ const SECTIONS: Readonly<Record<string, readonly Section[]>> = {
 }
 
 /** One entry of `policies`. */
-export function readTargeted(reading: Reading, path: Path): readonly Targeted[] {
-  const head = parseAt(reading, outline, path, { except: Object.keys(SECTIONS) })
-  const value = head.value ?? targetsOf(reading, path)
+export function readTargeted(reading: Reading, node: SectionNode): readonly Targeted[] {
+  const head = parseAt(reading, outline, node, { except: Object.keys(SECTIONS) })
+  const value = head.value ?? targetsOf(node)
   if (value === undefined) return []
   const { name, target, targets, phase } = value
   if (phase !== undefined) {
     const message = '`phase` has no effect: a policy holds for all that its target serves'
-    complain(reading, [...path, 'phase'], { code: 'PC0221', severity: 'warning', message }, 'key')
+    complain(reading, node.inner('phase'), { code: 'PC0221', severity: 'warning', message }, 'key')
   }
-  const all: (readonly [z.output<typeof targetSchema>, Path])[] = (targets ?? []).map(
-    (one, index) => [one, ['targets', index]],
+  const all: (readonly [z.output<typeof targetSchema>, SectionNode])[] = (targets ?? []).map(
+    (one, index) => [one, node.inner('targets', index)],
   )
-  if (target !== undefined) all.push([target, ['target']])
-  const whole = new FilePlace(reading.document, path)
+  if (target !== undefined) all.push([target, node.inner('target')])
+  const whole = node.place
   return all.map(([one, at]) => {
     const { gateway, route, backend } = one
     const noun = nounOf(one)
@@ -121,7 +120,7 @@ export function readTargeted(reading: Reading, path: Path): readonly Targeted[] 
             .join('/')
     const level = noun satisfies Level
     const read = Object.entries(SECTIONS).flatMap(([key, sections]) =>
-      readPolicies(reading, [...path, key], {
+      readPolicies(reading, node.inner(key), {
         sections: noun === 'backend' && key === 'policy' ? ['backend'] : sections,
         level,
         policy: name,
@@ -131,10 +130,9 @@ export function readTargeted(reading: Reading, path: Path): readonly Targeted[] 
     const widest = { sections: [WIDEST[noun]], level, policy: name }
     const policies =
       head.value === undefined
-        ? [invalidPolicy(reading, path, 'policies', widest, head.diagnostics), ...read]
+        ? [invalidPolicy(node, 'policies', widest, head.diagnostics), ...read]
         : read
-    const place = new FilePlace(reading.document, [...path, ...at])
-    return { name, noun, target: named, policies, place, whole }
+    return { name, noun, target: named, policies, place: at.place, whole }
   })
 }
 
@@ -147,10 +145,10 @@ const WIDEST: Readonly<Record<Targeted['noun'], Section>> = {
 }
 
 /** Of a policy with errors, the targets if they can be read: there it denies. */
-function targetsOf(reading: Reading, path: Path) {
-  const { data } = targetsOnly.safeParse(valueAt(reading.document, path))
+function targetsOf(node: SectionNode) {
+  const { data } = targetsOnly.safeParse(node.value)
   if (data === undefined) return undefined
-  const number = String(path.at(-1))
+  const number = String(node.step)
   return { ...data, name: data.name ?? `section:policies/${number}`, phase: undefined }
 }
 

@@ -3,9 +3,9 @@ import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
 import { nearestName } from '../../../diagnostics/nearest.ts'
 import type { AiModel, VirtualModel, VirtualTarget } from '../../../model/backend.ts'
 import { matchingModels } from '../../../model/model-names.ts'
-import { originOf, type Path } from '../document.ts'
 import { omitUndefined } from '../omit-undefined.ts'
 import { complain, type Reading } from '../reading.ts'
+import type { SectionNode } from '../section-node.ts'
 import type { virtualModel } from './llm-schema.ts'
 
 interface WrittenTarget {
@@ -20,24 +20,25 @@ const KINDS = ['weighted', 'failover', 'conditional'] as const
 /** Names for choices among models; each target must be one of them. */
 export function readVirtualModels(
   reading: Reading,
+  llm: SectionNode,
   written: readonly z.output<typeof virtualModel>[],
   models: readonly AiModel[],
   problems: Diagnostic[],
 ): readonly VirtualModel[] {
   const known = new Set(models.map(({ name }) => name))
   return written.flatMap(({ name, routing }, index) => {
-    const path: Path = ['llm', 'virtualModels', index]
+    const node = llm.inner('virtualModels', index)
     const kind = KINDS.find((one) => routing[one] !== undefined)
     if (kind === undefined) return []
     if (known.has(name)) {
       const message = `another model is called \`${name}\` already`
       const said = { code: 'PC0303', message, hint: 'give each a name of its own' } as const
-      problems.push(complain(reading, [...path, 'name'], said))
+      problems.push(complain(reading, node.inner('name'), said))
     }
     known.add(name)
     const all = (routing[kind]?.targets ?? []) as readonly WrittenTarget[]
     const targets = all.flatMap(({ model, ...rest }, at): VirtualTarget[] => {
-      const place = [...path, 'routing', kind, 'targets', at, 'model']
+      const place = node.inner('routing', kind, 'targets', at, 'model')
       const found = models.find(({ provider }) => provider === model)
       const provider = (found ?? matchingModels(models, model)[0])?.provider
       if (provider === undefined) {
@@ -48,13 +49,13 @@ export function readVirtualModels(
       const asked = found === undefined || found.name.includes('*') ? model : found.name
       return [omitUndefined({ provider, model: asked, ...rest }) as VirtualTarget]
     })
-    return [{ name, origin: originOf(reading.document, path), routing: kind, targets }]
+    return [{ name, origin: node.origin, routing: kind, targets }]
   })
 }
 
 function complainOfTarget(
   reading: Reading,
-  path: Path,
+  node: SectionNode,
   name: string,
   models: readonly AiModel[],
 ): Diagnostic {
@@ -62,5 +63,5 @@ function complainOfTarget(
   const meant = nearestName(name, names)
   const hint =
     meant === undefined ? `available models: ${names.join(', ')}` : `did you mean \`${meant}\`?`
-  return complain(reading, path, { code: 'PC0302', message: `unknown model \`${name}\``, hint })
+  return complain(reading, node, { code: 'PC0302', message: `unknown model \`${name}\``, hint })
 }

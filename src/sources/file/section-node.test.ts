@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { runToCompletion } from '../../model/steps.ts'
+import { originOf, type PieceList, spanOf } from './document.ts'
+import { readDocument } from './read.ts'
+import { SectionNode } from './section-node.ts'
+import { toModel } from './to-model.ts'
+
+const route = (n: number) => `- name: route-${n}
+  matches:
+  - path:
+      pathPrefix: /p-${n}
+  policies:
+    authorization:
+      rules:
+      - require: request.headers['x-team'] == 'team-${n}'
+  backends:
+  - backend: up
+`
+const ROUTES = 200
+const text = `gateways:
+  default:
+    port: 24173
+backends:
+- name: up
+  host: 127.0.0.1:24174
+routes:
+${Array.from({ length: ROUTES }, (_, n) => route(n)).join('')}`
+
+function read() {
+  const { value } = readDocument(text, { file: 'gateway.yaml', environment: {}, how: 'quickly' })
+  return value ?? assert.fail()
+}
+
+describe('a node of a document', () => {
+  it('is all that its section is read by: each route is taken from the file once', () => {
+    const document = read()
+    let taken = 0
+    const counted = (list: PieceList): PieceList => ({
+      length: list.length,
+      at(index) {
+        taken++
+        return list.at(index)
+      },
+    })
+    const lists = new Map([...document.lists].map(([key, list]) => [key, counted(list)]))
+    assert.ok(lists.has('routes'))
+    const { result } = runToCompletion(
+      toModel({ ...document, lists }, { resolve: (name) => name, readText: () => assert.fail() }),
+    )
+    assert.equal(result.value?.routes.length, ROUTES)
+    assert.deepEqual(result.diagnostics, [])
+    const others = lists.get('backends')?.length ?? 0
+    assert.equal(taken, ROUTES + others)
+  })
+
+  it('stands where its path does, also where nothing is', () => {
+    const document = read()
+    const root = SectionNode.of(document)
+    for (const path of [
+      [],
+      ['gateways', 'default', 'port'],
+      ['gateways', 'other', 'port'],
+      ['routes'],
+      ['routes', 7],
+      ['routes', 7, 'policies', 'authorization', 'rules', 0, 'require'],
+      ['routes', 7, 'policies', 'cors', 'allowOrigins', 0],
+      ['routes', ROUTES],
+      ['routes', ROUTES, 'name'],
+      ['nothing', 'at', 'all'],
+    ]) {
+      const node = root.inner(...path)
+      assert.deepEqual(node.path, path)
+      assert.deepEqual(node.origin, originOf(document, path), String(path))
+      for (const part of ['key', 'value'] as const) {
+        const { start, end } = node.span(part)
+        const { start: from, end: to } = spanOf(document, path, part)
+        assert.deepEqual([start, end], [from, to], String(path))
+      }
+    }
+    assert.equal(root.inner('routes', 7, 'name').value, 'route-7')
+    assert.equal(root.inner('routes', ROUTES).value, undefined)
+    assert.equal(root.inner('routes', 7, 'name').step, 'name')
+    assert.equal(root.inner('routes', 7, 'toString').value, undefined)
+  })
+})
