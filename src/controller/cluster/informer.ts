@@ -134,7 +134,8 @@ export class Informer {
       const path = this.#path(version, query)
       return await ask<List>(this.#deps.client, 'GET', path, { signal: this.#stop.signal })
     } catch (error) {
-      if (error instanceof KubeError && error.status === 404) return undefined
+      const status = error instanceof KubeError ? error.status : 0
+      if (status === 404 || (status === 403 && this.kind.mayBeForbidden)) return undefined
       throw error
     }
   }

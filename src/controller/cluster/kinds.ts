@@ -9,6 +9,8 @@ export interface ResourceKind {
   readonly isNamespaced: boolean
   /** Its CRD may be absent. */
   readonly isOptional: boolean
+  /** The chart may not grant it: what cannot be listed is as good as absent. */
+  readonly mayBeForbidden?: boolean
   readonly fieldSelector?: string
   readonly labelSelector?: string
   /** Watched only if this switch of the chart is on. */
@@ -17,6 +19,8 @@ export interface ResourceKind {
 
 const GATEWAY_API = 'gateway.networking.k8s.io'
 const PORTCULLIS = 'portcullis.dev'
+const ISTIO = 'networking.istio.io'
+const ISTIO_VERSIONS = ['v1', 'v1beta1', 'v1alpha3']
 
 /** Neither can hold anything that a gateway refers to, and releases of Helm are large. */
 const USEFUL_SECRETS = 'type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token'
@@ -48,6 +52,8 @@ export const KINDS: readonly ResourceKind[] = [
   custom(PORTCULLIS, 'ProxyPolicy', 'proxypolicies', ['v1alpha1']),
   custom(PORTCULLIS, 'ProxyBackend', 'proxybackends', ['v1alpha1']),
   custom(PORTCULLIS, 'ProxyParameters', 'proxyparameters', ['v1alpha1']),
+  { ...custom(ISTIO, 'ServiceEntry', 'serviceentries', ISTIO_VERSIONS), mayBeForbidden: true },
+  { ...custom(ISTIO, 'WorkloadEntry', 'workloadentries', ISTIO_VERSIONS), mayBeForbidden: true },
   { ...custom(PORTCULLIS, 'ProxyModel', 'proxymodels', ['v1alpha1']), option: 'models' },
 ]
 

@@ -2,6 +2,7 @@ import type { Diagnostic, Origin } from '../../diagnostics/diagnostic.ts'
 import type { Backend } from '../../model/backend.ts'
 import type { Attached } from '../../model/policy.ts'
 import { type ServiceObject, service } from '../resources/cluster-objects.ts'
+import { type ServiceEntryObject, serviceEntry } from '../resources/mesh.ts'
 import { PORTCULLIS } from '../resources/metadata.ts'
 import { type ProxyBackendObject, proxyBackend } from '../resources/proxy.ts'
 import type { ObjectBackendRef } from '../resources/routes.ts'
@@ -10,6 +11,7 @@ import type { Effects } from './effects.ts'
 import { readPolicySection } from './policy-section.ts'
 import { toProxyBackend } from './proxy-backend.ts'
 import { backendName, type Recipe, resolver } from './references.ts'
+import { type EntryPort, entryEndpoints, isHttp2Entry } from './service-entries.ts'
 import { endpointsOf, isCleartextHttp2, type ServicePort } from './services.ts'
 import { type ClusterView, complaint, originOf, type Read } from './view.ts'
 
@@ -34,6 +36,11 @@ export function makeBackend(deps: BackendDeps, recipe: Recipe): Backend {
   if (recipe.kind === 'ProxyBackend') {
     const read = view.get('ProxyBackend', proxyBackend, namespace, name)
     return read === undefined ? gone(recipe) : ofProxyBackend(deps, read)
+  }
+  if (recipe.kind === 'ServiceEntry') {
+    const read = view.get('ServiceEntry', serviceEntry, namespace, name)
+    const port = read?.value.spec.ports.find((one) => one.number === recipe.port)
+    return read === undefined || port === undefined ? gone(recipe) : ofEntry(deps, read, port)
   }
   if (recipe.isAssumed) return assumed(deps, recipe)
   const read = view.get('Service', service, namespace, name)
@@ -67,6 +74,14 @@ function ofService(
     ...(isCleartextHttp2(port) ? [cleartextHttp2(name, origin)] : []),
   ]
   return { kind: 'host', name, origin, policies, endpoints: endpointsOf(view, read, port) }
+}
+
+/** Of the mesh: outside of the cluster, or beside it. */
+function ofEntry({ view }: BackendDeps, read: Read<ServiceEntryObject>, port: EntryPort): Backend {
+  const name = `ServiceEntry/${read.key}/${port.number}`
+  const origin = originOf(read, 'spec')
+  const policies = isHttp2Entry(port) ? [cleartextHttp2(name, origin)] : []
+  return { kind: 'host', name, origin, policies, endpoints: entryEndpoints(view, read, port) }
 }
 
 /** Somewhere in the cluster, with the policies that are for it. */

@@ -2,12 +2,14 @@ import type { Diagnostic, Origin } from '../../diagnostics/diagnostic.ts'
 import type { Backend } from '../../model/backend.ts'
 import { isSame } from '../../model/reconcile.ts'
 import { service } from '../resources/cluster-objects.ts'
+import { ISTIO, serviceEntry } from '../resources/mesh.ts'
 import { PORTCULLIS } from '../resources/metadata.ts'
 import { proxyBackend } from '../resources/proxy.ts'
 import type { ObjectBackendRef } from '../resources/routes.ts'
 import { OK, type Refusal, refuse } from './conditions.ts'
 import type { Effects } from './effects.ts'
 import type { ResolvedRef } from './resolved-ref.ts'
+import { entryWithHost } from './service-entries.ts'
 import type { ClusterView, Party } from './view.ts'
 
 /** What a backend of the Model is made of. */
@@ -21,6 +23,12 @@ export type Recipe =
       /** Not among the manifests. */
       readonly isAssumed: boolean
     }
+  | {
+      readonly kind: 'ServiceEntry'
+      readonly namespace: string
+      readonly name: string
+      readonly port: number
+    }
   | { readonly kind: 'invalid'; readonly backend: Backend }
 
 /** The name of the backend that is made so. */
@@ -28,7 +36,7 @@ export function backendName(recipe: Recipe): string {
   if (recipe.kind === 'invalid') return recipe.backend.name
   const { kind, namespace, name } = recipe
   const whole = `${kind}/${namespace}/${name}`
-  return recipe.kind === 'Service' ? `${whole}/${recipe.port}` : whole
+  return 'port' in recipe ? `${whole}/${recipe.port}` : whole
 }
 
 export type Resolve = (from: Party, ref: ObjectBackendRef, origin: Origin) => ResolvedRef
@@ -68,13 +76,16 @@ function find(
 ): Recipe | Refusal {
   const { group, kind, namespace, name, port } = ref
   const isService = group === '' && kind === 'Service'
-  if (!isService && (group !== PORTCULLIS || kind !== 'ProxyBackend')) {
+  const isEntry = group === ISTIO && (kind === 'ServiceEntry' || kind === 'Hostname')
+  const isBackend = group === PORTCULLIS && kind === 'ProxyBackend'
+  if (!isService && !isEntry && !isBackend) {
     return refuse('InvalidKind', `a backend cannot be a ${kind} of \`${group}\``)
   }
   const what = `${kind} ${namespace}/${name}`
   if (!view.isGranted(from, { group, kind, namespace, name })) {
     return refuse('RefNotPermitted', `no ReferenceGrant in ${namespace} allows ${what}`)
   }
+  if (isEntry) return findEntry(view, ref, what)
   if (!isService) {
     const found = view.get('ProxyBackend', proxyBackend, namespace, name)
     if (found === undefined) return refuse('BackendNotFound', `there is no ${what}`)
@@ -92,4 +103,29 @@ function find(
     return refuse('BackendNotFound', `${what} has no port ${port}`)
   }
   return { kind: 'Service', namespace, name, port, isAssumed: false }
+}
+
+/** By its name, or by a host that it has, as routes of a mesh refer to it. */
+function findEntry(
+  view: ClusterView,
+  ref: ObjectBackendRef & { readonly namespace: string },
+  what: string,
+): Recipe | Refusal {
+  const { kind, namespace, name, port } = ref
+  const found =
+    kind === 'Hostname'
+      ? entryWithHost(view, namespace, name)
+      : view.get('ServiceEntry', serviceEntry, namespace, name)
+  if (found === undefined) {
+    const message =
+      kind === 'Hostname'
+        ? `no ServiceEntry in ${namespace} has the host ${name}`
+        : `there is no ${what}`
+    return refuse('BackendNotFound', message)
+  }
+  if (port === undefined) return refuse('BackendNotFound', `the port of ${what} is not said`)
+  if (!found.value.spec.ports.some((one) => one.number === port)) {
+    return refuse('BackendNotFound', `${what} has no port ${port}`)
+  }
+  return { kind: 'ServiceEntry', namespace, name: found.name, port }
 }
