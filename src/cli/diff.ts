@@ -11,13 +11,14 @@ import type { Settings } from '../model/settings.ts'
 import type { HypotheticalRequest } from '../program/explain.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { loadConfiguration, prepareFor } from './load-configuration.ts'
-import { FORMAT, formatOf, readArgs } from './read-args.ts'
+import { CLUSTER, CLUSTER_PATH, FORMAT, formatOf, readArgs } from './read-args.ts'
 import { openVerdicts } from './verdicts.ts'
 
 export const diff = defineCommand({
   name: 'diff',
   summary: 'tell which requests a changed configuration newly admits or refuses, with examples',
   help: `portcullis diff OLD NEW [--format text|json] [--fail-on-newly-admitted] [--fail-on-change]
+portcullis diff --cluster NEW
 
 Compares what two configurations decide, not how they are written. For every listener,
 route and backend it looks for a request that one admits and the other refuses, and
@@ -26,8 +27,10 @@ of the configuration that differs is accounted for, and every condition on the w
 a form that is looked into: ==, in, has, startsWith, endsWith, contains, exists(x, x == …),
 cidr().containsIP(), comparisons with numbers, and logic. Anything else is not known, and
 the part that differs is named. OLD and NEW may also be files or folders of Kubernetes
-manifests.
+manifests. With \`--cluster\` the cluster that KUBECONFIG names is what is compared with:
+NEW is then all of its objects, and not only those that change.
 
+  --cluster                  the objects of the cluster, in place of OLD
   --format json              for programs; --json for short
   --fail-on-newly-admitted   exit code 1 where something is newly admitted, or where it
                              is not known
@@ -38,8 +41,9 @@ understood.`,
   run: async (args, terminal) => {
     const { values, positionals } = parse(args)
     const format = formatOf(values, ['text', 'json'])
-    const [before, after] = positionals
-    if (before === undefined || after === undefined || positionals.length > 2) {
+    const named = values.cluster === true ? [CLUSTER_PATH, ...positionals] : positionals
+    const [before, after] = named
+    if (before === undefined || after === undefined || named.length > 2) {
       throw new UsageError('name the old and the new configuration')
     }
     await prepareFor(before, after)
@@ -232,6 +236,7 @@ function parse(args: readonly string[]) {
     args: [...args],
     allowPositionals: true,
     options: {
+      ...CLUSTER,
       ...FORMAT,
       'fail-on-newly-admitted': { type: 'boolean' },
       'fail-on-change': { type: 'boolean' },

@@ -13,13 +13,13 @@ import {
 import { defineCommand } from './define.ts'
 import { loadConfiguration, prepareFor } from './load-configuration.ts'
 import { type Paint, painter } from './paint.ts'
-import { FILES, FORMAT, fileOf, formatOf, readArgs } from './read-args.ts'
+import { CLUSTER, FILES, FORMAT, fileOf, formatOf, readArgs } from './read-args.ts'
 import { ruleGuards } from './rule-guards.ts'
 
 export const effective = defineCommand({
   name: 'effective',
   summary: 'list what guards each listener, route and backend, and what nothing guards',
-  help: `portcullis effective FILE [--fail-on-unprotected] [--format text|json]
+  help: `portcullis effective FILE|--cluster [--fail-on-unprotected] [--format text|json]
 
 Lists for each listener, route and backend the authentications and rules that guard it,
 in the order in which they are evaluated, wherever they are attached.
@@ -36,6 +36,7 @@ backend, such as a redirect, needs no guard.
 
   FILE                    the configuration, or a file or folder of Kubernetes manifests;
                           -f FILE, too
+      --cluster           the objects of the cluster that KUBECONFIG names, in place of FILE
       --fail-on-unprotected
                           exit with 1 where something is unprotected
       --format json       for programs; --json for short
@@ -154,6 +155,7 @@ function parse(args: readonly string[]) {
     allowPositionals: true,
     options: {
       ...FILES,
+      ...CLUSTER,
       'fail-on-unprotected': { type: 'boolean' },
       ...FORMAT,
     },

@@ -36,7 +36,7 @@ import {
 import { idleServices } from './idle-deps.ts'
 import { loadConfiguration, prepareFor } from './load-configuration.ts'
 import { painter } from './paint.ts'
-import { FILES, FORMAT, fileOf, formatOf, readArgs } from './read-args.ts'
+import { CLUSTER, FILES, FORMAT, fileOf, formatOf, readArgs } from './read-args.ts'
 import { refusalBy } from './verdicts.ts'
 import { RequestReader } from './wire-request.ts'
 
@@ -61,6 +61,7 @@ what a rule of an AI backend decides by the model is not known.
 With the CODE of a message, as PC0203, it prints what the message means, with an example.
 
   FILE                   the configuration, or -f FILE; a file or folder of Kubernetes manifests
+      --cluster          the objects of the cluster that KUBECONFIG names, in place of FILE
   -r, --request REQUEST  method and path, or a URL, sent as written: methods are
                          case-sensitive; HTTP/1.0 may follow (default 'GET /')
   -H, --header HEADER    'name: value'; repeat it for more
@@ -253,6 +254,7 @@ function parse(args: readonly string[]) {
     allowPositionals: true,
     options: {
       ...FILES,
+      ...CLUSTER,
       request: { type: 'string', short: 'r' },
       header: { type: 'string', short: 'H', multiple: true },
       body: { type: 'string' },

@@ -20,7 +20,7 @@ import { checkModel } from './check-model.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { fixFile } from './lint-fix.ts'
 import { isManifests, loadConfiguration, prepareFor } from './load-configuration.ts'
-import { FILES, FORMAT, filesOf, formatOf, readArgs } from './read-args.ts'
+import { CLUSTER, FILES, FORMAT, filesOf, formatOf, nameOf, readArgs } from './read-args.ts'
 import { readText } from './read-text.ts'
 
 export const lintCommand = defineCommand({
@@ -33,6 +33,7 @@ Reads each FILE (- for the standard input) as the gateway would, and tells what 
 wrong with its policies. What is called an error is proven. Every code has a page
 in docs/errors. FILE may also be a file or a folder of Kubernetes manifests.
 
+  --cluster           the objects of the cluster that KUBECONFIG names
   --format text       for people (default)
   --format json       for programs: counts and findings as one object; --json for short
   --format sarif      for code hosts and editors: SARIF 2.1.0
@@ -120,7 +121,7 @@ function print(
   }
   const fixable = findings.filter(({ fix }) => fix !== undefined).length
   const mended = fixable === 0 || isMended ? '' : `; \`--fix\` mends ${fixable}`
-  terminal.out(`${file}: ${renderCount(diagnostics)}${mended}\n`)
+  terminal.out(`${nameOf(file)}: ${renderCount(diagnostics)}${mended}\n`)
 }
 
 function parse(args: readonly string[]) {
@@ -143,6 +144,7 @@ function parsed(args: readonly string[]) {
     allowPositionals: true,
     options: {
       ...FILES,
+      ...CLUSTER,
       ...FORMAT,
       sarif: { type: 'boolean' },
       fix: { type: 'boolean' },

@@ -1,13 +1,15 @@
 import { readFileSync, statSync } from 'node:fs'
 import { type Loaded, type LoadOptions, loadFile } from '../sources/file/load.ts'
 import { manifestFiles } from './manifest-files.ts'
+import { CLUSTER_PATH } from './read-args.ts'
 
 /** What reads manifests is loaded with the first of them: a gateway that starts needs none of it. */
 let manifests: typeof import('./load-manifests.ts') | undefined
 
-/** To be awaited before configurations are loaded that may be manifests. */
+/** To be awaited before configurations are loaded that may be manifests, or the cluster. */
 export async function prepareFor(...paths: readonly string[]): Promise<void> {
   if (paths.some(isManifests)) manifests ??= await import('./load-manifests.ts')
+  if (paths.includes(CLUSTER_PATH)) await manifests?.prepareCluster(process.env)
 }
 
 /** A configuration file; or manifests of Kubernetes objects, as a file or a folder of them. */
@@ -17,6 +19,7 @@ export function loadConfiguration(path: string, options: LoadOptions): Loaded {
 }
 
 export function isManifests(path: string): boolean {
+  if (path === CLUSTER_PATH) return true
   try {
     if (!statSync(path).isDirectory()) return looksLikeManifests(readFileSync(path, 'utf8'))
     return manifestFiles(path).some((file) => looksLikeManifests(readFileSync(file, 'utf8')))

@@ -1,37 +1,75 @@
 import { readFileSync, statSync } from 'node:fs'
+import { HttpsKubeClient } from '../controller/cluster/client.ts'
+import { findCredentials } from '../controller/cluster/credentials.ts'
+import type { KubeObject } from '../controller/cluster/object.ts'
+import { type ClusterObjects, readCluster } from '../controller/cluster/read-cluster.ts'
 import { snapshotOf } from '../controller/cluster/snapshot.ts'
 import { combineModels } from '../controller/combine.ts'
 import { type Manifest, readManifests, withClasses } from '../controller/manifests.ts'
 import { translate } from '../controller/translate/translate.ts'
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { collector } from '../diagnostics/report.ts'
 import { freeze } from '../model/freeze.ts'
 import type { Loaded } from '../sources/file/load.ts'
 import { defaultSettings } from '../sources/file/sections/config.ts'
+import { UsageError } from './define.ts'
 import { manifestFiles } from './manifest-files.ts'
+import { CLUSTER_PATH, nameOf } from './read-args.ts'
 
 const CONTROLLER_NAME = 'portcullis.dev/controller'
+
+let cluster: ClusterObjects | undefined
+
+/** Reads the cluster of the kubeconfig, as it is now. */
+export async function prepareCluster(
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<void> {
+  try {
+    const client = new HttpsKubeClient(findCredentials(environment))
+    cluster = await readCluster(client)
+    client.close()
+  } catch (error) {
+    throw new UsageError(`the cluster cannot be read: ${(error as Error).message}`)
+  }
+}
 
 /** What a controller would make of them, all Gateways together. */
 export function loadManifests(path: string): Loaded {
   const { report, result } = collector()
-  const { objects, diagnostics } = readManifests(manifestsAt(path))
-  for (const diagnostic of diagnostics) report(diagnostic)
   const settings = defaultSettings()
-  const snapshot = snapshotOf(withClasses(objects, CONTROLLER_NAME))
   const controllerName = CONTROLLER_NAME
-  const translation = translate(snapshot, { controllerName, settings, assumesMissing: true })
+  const { objects, assumesMissing } = path === CLUSTER_PATH ? ofCluster() : ofFiles(path, report)
+  const translation = translate(snapshotOf(objects), { controllerName, settings, assumesMissing })
   for (const diagnostic of translation.diagnostics) report(diagnostic)
   if (translation.models.size === 0) {
     report({
       code: 'PC0223',
       severity: 'warning',
       message: 'no Gateway is among the manifests: nothing is served',
-      origin: { kind: 'file', file: path, line: 1, column: 1 },
+      origin: { kind: 'file', file: nameOf(path), line: 1, column: 1 },
       hint: 'add the Gateway that the routes and policies are for',
     })
   }
   const model = freeze(combineModels(translation.models.values()))
   return { result: result(model), settings, files: [] }
+}
+
+interface Objects {
+  readonly objects: readonly KubeObject[]
+  /** What is referred to may be elsewhere. */
+  readonly assumesMissing: boolean
+}
+
+/** Of kinds that may not be listed nothing is known: they may be there. */
+function ofCluster(): Objects {
+  const { objects = [], forbidden = [] } = cluster ?? {}
+  return { objects, assumesMissing: forbidden.length > 0 }
+}
+
+function ofFiles(path: string, report: (diagnostic: Diagnostic) => void): Objects {
+  const { objects, diagnostics } = readManifests(manifestsAt(path))
+  for (const diagnostic of diagnostics) report(diagnostic)
+  return { objects: withClasses(objects, CONTROLLER_NAME), assumesMissing: true }
 }
 
 function manifestsAt(path: string): readonly Manifest[] {

@@ -42,18 +42,32 @@ function messageOf(
 export const FILES = { file: { type: 'string', short: 'f', multiple: true } } as const
 export const FORMAT = { format: { type: 'string' }, json: { type: 'boolean' } } as const
 
-/** All files that were named, by `-f` or without it. */
-export function filesOf(
-  { values, positionals }: Read<{ readonly file?: readonly string[] }>,
-  missing: string,
-): readonly string[] {
-  const files = [...(values.file ?? []), ...positionals]
+/** In commands that also look at the objects of a cluster. */
+export const CLUSTER = { cluster: { type: 'boolean' } } as const
+
+/** Stands for the cluster among files; no file can be called so. */
+export const CLUSTER_PATH = '/\0the cluster'
+
+/** What messages call a file. */
+export function nameOf(file: string): string {
+  return file === CLUSTER_PATH ? 'the cluster' : file
+}
+
+interface Named {
+  readonly file?: readonly string[]
+  readonly cluster?: boolean
+}
+
+/** All files that were named, by `-f` or without it; the cluster is the first of them. */
+export function filesOf({ values, positionals }: Read<Named>, missing: string): readonly string[] {
+  const cluster = values.cluster === true ? [CLUSTER_PATH] : []
+  const files = [...cluster, ...(values.file ?? []), ...positionals]
   if (files.length === 0) throw new UsageError(missing)
   return files
 }
 
 /** The one file of commands that take one. */
-export function fileOf(read: Read<{ readonly file?: readonly string[] }>): string {
+export function fileOf(read: Read<Named>): string {
   const [file = '', ...more] = filesOf(read, 'name the configuration')
   if (more.length > 0) throw new UsageError('name one configuration')
   return file

@@ -25,6 +25,7 @@ import { gatewayOfAccount } from './deploy/inputs.ts'
 import { deploymentOf } from './deployments.ts'
 import { applyClasses } from './gateway-class.ts'
 import type { ControllerOptions } from './options.ts'
+import { EventWriter } from './status/events.ts'
 import { RuleHealth } from './status/health.ts'
 import { LiveStatuses } from './status/live-statuses.ts'
 import type { Proxies } from './status/programmed.ts'
@@ -38,7 +39,7 @@ export interface ControllerDeps {
   readonly settings: Settings
   readonly delivery: Delivery
   /** Deploys proxies; undefined: somebody else does. */
-  readonly deployments?: GatewayDeployments
+  readonly deployments?: Pick<GatewayDeployments, 'deploy' | 'failuresOf'>
   readonly log: Logger
   readonly metrics: Metrics
   readonly backoff?: InformerDeps['backoff']
@@ -96,6 +97,12 @@ export class Controller {
       },
       ...(backoff === undefined ? {} : { backoff }),
     })
+    const events = new EventWriter({
+      client,
+      controllerName: options.controllerName,
+      instance: options.podName,
+      onFailure: (message) => log.debug('event', { error: message }),
+    })
     const writes = metrics.counter(controllerStatusWrites)
     this.#writer = new StatusWriter({
       client,
@@ -106,6 +113,7 @@ export class Controller {
         if (outcome === 'failed') log.warn('status', { kind, object: key, error: message })
         else log.debug('status', { kind, object: key, outcome })
       },
+      onWritten: (live, status) => void events.tell(live, status),
     })
     this.#leader = new LeaderElection({
       client,

@@ -1,7 +1,9 @@
-// What holds of the whole control plane, all on one cluster: each suite leaves it as it found it.
+// What holds of the whole control plane, all on one cluster.
 
 import { after, before, describe } from 'node:test'
 import { missing } from './harness.ts'
+import { describeIsolation } from './isolation.ts'
+import { describePermissionsByUse } from './permissions-by-use.ts'
 import { ownAddress, type Plane, startPlane } from './plane.ts'
 import { describeSpecification } from './specification.ts'
 
@@ -11,10 +13,13 @@ const options = reason === undefined ? {} : { skip: reason }
 describe('a control plane', options, () => {
   let plane: Plane
   before(async () => {
-    plane = await startPlane({ ports: 40, audit: true })
-    await plane.programs.startController()
+    plane = await startPlane({ ports: 30, audit: true })
+    plane.controller = await plane.programs.startController()
   })
   after(() => plane?.close())
 
   describeSpecification(() => plane)
+  describeIsolation(() => plane)
+  // The last: it looks at all that was asked for before.
+  describePermissionsByUse(() => plane)
 })

@@ -12,12 +12,15 @@ import { chartFolder } from '../charts/helm.ts'
 import { freePorts } from '../free-port.ts'
 import { gatewayApiDefinitions } from './gateway-api.ts'
 import { type Cluster, eventually, startCluster } from './harness.ts'
-import { Programs, SYSTEM } from './programs.ts'
+import { Programs, type Running, SYSTEM } from './programs.ts'
 
 /** API servers accept no loopback address in an EndpointSlice. */
 export const ownAddress = Object.values(networkInterfaces())
   .flatMap((all) => all ?? [])
   .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
+
+/** Seconds: on a machine that does many other things a process starts late. */
+export const PROXY_START = 180
 
 export const GATEWAY_API = '/apis/gateway.networking.k8s.io/v1'
 export const PORTCULLIS_API = '/apis/portcullis.dev/v1alpha1'
@@ -46,6 +49,7 @@ interface Seen {
 export class Plane {
   readonly cluster: Cluster
   readonly programs: Programs
+  controller: Running | undefined
   /** The first port that no program has yet. */
   #port: number
   readonly #last: number
@@ -133,18 +137,28 @@ export class Plane {
     }, `the Service of ${gateway}`)
   }
 
+  /** Until everything of a Gateway is there: its Deployment is the last that is applied. */
+  async deployed(gateway: string): Promise<void> {
+    const path = `/apis/apps/v1/namespaces/apps/deployments/${gateway}`
+    await eventually(async () => {
+      const { status } = await this.cluster.ask('GET', path)
+      return status === 200 ? true : undefined
+    }, `the Deployment of ${gateway}`)
+  }
+
   /** The proxy of a Gateway in `apps`, when it is ready; its admin port is `first`. */
   async startProxy(gateway: string, first = this.take(3)) {
+    await this.deployed(gateway)
     const running = await this.programs.startProxy(
       gateway,
       await this.programs.tokenFor(gateway),
       first,
     )
-    await eventually(() => this.programs.isReady(first), `the proxy of ${gateway}`).catch(
-      (error) => {
-        throw new Error(`${error.message}\n${running.output()}`)
-      },
-    )
+    const isReady = () => this.programs.isReady(first)
+    await eventually(isReady, `the proxy of ${gateway}`, PROXY_START).catch((error) => {
+      const said = this.controller?.output().slice(-6000)
+      throw new Error(`${error.message}\n${running.output()}\n${said}`)
+    })
     return { ...running, first }
   }
 

@@ -55,6 +55,7 @@ export class Programs {
       POD_NAME: 'controller',
       POD_NAMESPACE: SYSTEM,
       PORTCULLIS_LOG_LEVEL: 'debug',
+      PORTCULLIS_MODELS_ENABLED: 'true',
       PORTCULLIS_XDS_PORT: String(port),
       PORTCULLIS_HEALTH_PORT: String(port + 1),
       PORTCULLIS_METRICS_PORT: String(port + 2),

@@ -9,18 +9,19 @@ export interface ResourceKind {
   readonly isNamespaced: boolean
   /** Its CRD may be absent. */
   readonly isOptional: boolean
+  /** The chart may not grant it: what cannot be listed is as good as absent. */
+  readonly mayBeForbidden?: boolean
   readonly fieldSelector?: string
   readonly labelSelector?: string
   /** Watched only if this switch of the chart is on. */
   readonly option?: 'models' | 'xBackend'
-  /** Without permission there are none: a switch of the chart is about permissions alone. */
-  readonly mayBeForbidden?: boolean
 }
 
 const GATEWAY_API = 'gateway.networking.k8s.io'
 const PORTCULLIS = 'portcullis.dev'
 const X_GATEWAY_API = 'gateway.networking.x-k8s.io'
 const ISTIO = 'networking.istio.io'
+const ISTIO_VERSIONS = ['v1', 'v1beta1', 'v1alpha3']
 
 /** Neither can hold anything that a gateway refers to, and releases of Helm are large. */
 const USEFUL_SECRETS = 'type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token'
@@ -52,10 +53,10 @@ export const KINDS: readonly ResourceKind[] = [
   custom(PORTCULLIS, 'ProxyPolicy', 'proxypolicies', ['v1alpha1']),
   custom(PORTCULLIS, 'ProxyBackend', 'proxybackends', ['v1alpha1']),
   custom(PORTCULLIS, 'ProxyParameters', 'proxyparameters', ['v1alpha1']),
+  { ...custom(ISTIO, 'ServiceEntry', 'serviceentries', ISTIO_VERSIONS), mayBeForbidden: true },
+  { ...custom(ISTIO, 'WorkloadEntry', 'workloadentries', ISTIO_VERSIONS), mayBeForbidden: true },
   { ...custom(PORTCULLIS, 'ProxyModel', 'proxymodels', ['v1alpha1']), option: 'models' },
   { ...custom(X_GATEWAY_API, 'XBackend', 'xbackends', ['v1alpha1']), option: 'xBackend' },
-  mesh('ServiceEntry', 'serviceentries'),
-  mesh('WorkloadEntry', 'workloadentries'),
 ]
 
 export function kindNamed(kind: string): ResourceKind | undefined {
@@ -87,9 +88,4 @@ function custom(
   isNamespaced = true,
 ): ResourceKind {
   return { kind, group, versions, plural, isNamespaced, isOptional: true }
-}
-
-function mesh(kind: string, plural: string): ResourceKind {
-  const versions = ['v1', 'v1beta1', 'v1alpha3']
-  return { ...custom(ISTIO, kind, plural, versions), mayBeForbidden: true }
 }

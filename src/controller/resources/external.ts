@@ -1,10 +1,9 @@
 import * as z from 'zod'
 import { object, port } from './metadata.ts'
 
-/* What is outside the cluster, or beside its Services. */
+/* What is outside the cluster. */
 
 export const X_GATEWAY_API = 'gateway.networking.x-k8s.io'
-export const ISTIO = 'networking.istio.io'
 
 export const xBackend = object({
   spec: z.strictObject({
@@ -47,32 +46,3 @@ export const xBackend = object({
 })
 
 export type XBackendObject = z.output<typeof xBackend>
-
-const ports = z.record(z.string(), z.int()).default({})
-const labels = z.record(z.string(), z.string()).default({})
-
-const workload = z.looseObject({ address: z.string().optional(), ports, labels })
-
-export const serviceEntry = object({
-  spec: z.looseObject({
-    hosts: z.array(z.string()).min(1),
-    ports: z
-      .array(
-        z.looseObject({
-          number: port(),
-          name: z.string().default(''),
-          protocol: z.string().default('TCP'),
-          targetPort: z.int().optional(),
-        }),
-      )
-      .default([]),
-    resolution: z.string().default('NONE'),
-    endpoints: z.array(workload).default([]),
-    workloadSelector: z.looseObject({ labels }).optional(),
-  }),
-})
-
-export type ServiceEntryObject = z.output<typeof serviceEntry>
-export type ServiceEntryPort = ServiceEntryObject['spec']['ports'][number]
-
-export const workloadEntry = object({ spec: workload })

@@ -1,7 +1,7 @@
 import type { KubeClient } from '../cluster/client.ts'
 import { MERGE_PATCH } from '../cluster/client.ts'
 import { kindNamed, pathOf } from '../cluster/kinds.ts'
-import { keyOf } from '../cluster/object.ts'
+import { type KubeObject, keyOf } from '../cluster/object.ts'
 import { objectsOf, type Snapshot } from '../cluster/snapshot.ts'
 import type { ObjectStatus } from '../translate/conditions.ts'
 import { composeStatus } from './compose.ts'
@@ -15,6 +15,8 @@ export interface StatusWriterDeps {
   readonly versionOf: (kind: string) => string | undefined
   readonly onWrite: (kind: string, key: string, outcome: WriteOutcome, message: string) => void
   readonly now?: () => string
+  /** A status was written in place of the one that the object had. */
+  readonly onWritten?: (live: KubeObject, status: Readonly<Record<string, unknown>>) => void
 }
 
 /** Requests at once: an API server has other clients, too. */
@@ -24,7 +26,8 @@ interface Write {
   readonly kind: string
   readonly key: string
   readonly path: string
-  readonly body: unknown
+  readonly live: KubeObject
+  readonly made: Readonly<Record<string, unknown>>
   /** The object that was looked at, and what was to be written to it. */
   readonly id: string
 }
@@ -88,12 +91,14 @@ export class StatusWriter {
     const id = `${resourceVersion} ${JSON.stringify(status)}`
     if (this.#done.get(`${kind} ${key}`) === id) return undefined
     const path = `${pathOf(resource, version, namespace, name)}/status`
-    // With the version that was looked at: what another controller writes meanwhile is not lost.
-    return { kind, key, path, id, body: { metadata: { resourceVersion }, status: body } }
+    return { kind, key, path, id, live, made: body }
   }
 
-  async #send({ kind, key, path, id, body }: Write): Promise<boolean> {
-    const { client, onWrite } = this.#deps
+  async #send({ kind, key, path, id, live, made }: Write): Promise<boolean> {
+    const { client, onWrite, onWritten } = this.#deps
+    const { resourceVersion } = live.metadata
+    // With the version that was looked at: what another controller writes meanwhile is not lost.
+    const body = { metadata: { resourceVersion }, status: made }
     const known = `${kind} ${key}`
     this.#done.set(known, id)
     try {
@@ -103,6 +108,7 @@ export class StatusWriter {
       })
       if (status === 200) {
         onWrite(kind, key, 'written', '')
+        onWritten?.(live, made)
         return true
       }
       this.#done.delete(known)

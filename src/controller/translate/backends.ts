@@ -2,16 +2,18 @@ import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { Backend } from '../../model/backend.ts'
 import type { Attached } from '../../model/policy.ts'
 import { type ServiceObject, service } from '../resources/cluster-objects.ts'
-import { serviceEntry, xBackend } from '../resources/external.ts'
+import { xBackend } from '../resources/external.ts'
+import { type ServiceEntryObject, serviceEntry } from '../resources/mesh.ts'
 import { PORTCULLIS } from '../resources/metadata.ts'
 import { type ProxyBackendObject, proxyBackend } from '../resources/proxy.ts'
 import type { ObjectBackendRef } from '../resources/routes.ts'
 import type { BackendTlsPolicies, ClientMaterial } from './backend-tls.ts'
 import type { Effects } from './effects.ts'
-import { ofServiceEntry, ofXBackend } from './external-backends.ts'
+import { ofXBackend } from './external-backends.ts'
 import { readPolicySection } from './policy-section.ts'
 import { toProxyBackend } from './proxy-backend.ts'
 import { backendName, type Recipe, resolver } from './references.ts'
+import { type EntryPort, entryEndpoints, isHttp2Entry } from './service-entries.ts'
 import { cleartextHttp2, endpointsOf, isCleartextHttp2, type ServicePort } from './services.ts'
 import { type ClusterView, complaint, originOf, type Read } from './view.ts'
 
@@ -43,9 +45,8 @@ export function makeBackend(deps: BackendDeps, recipe: Recipe): Backend {
   }
   if (recipe.kind === 'ServiceEntry') {
     const read = view.get('ServiceEntry', serviceEntry, namespace, name)
-    const port = read?.value.spec.ports.find(({ number }) => number === recipe.port)
-    if (read === undefined || port === undefined) return gone(recipe)
-    return ofServiceEntry(view, read, port, backendName(recipe))
+    const port = read?.value.spec.ports.find((one) => one.number === recipe.port)
+    return read === undefined || port === undefined ? gone(recipe) : ofEntry(deps, read, port)
   }
   if (recipe.isAssumed) return assumed(deps, recipe)
   const read = view.get('Service', service, namespace, name)
@@ -79,6 +80,14 @@ function ofService(
     ...(isCleartextHttp2(port) ? [cleartextHttp2(name, origin)] : []),
   ]
   return { kind: 'host', name, origin, policies, endpoints: endpointsOf(view, read, port) }
+}
+
+/** Of the mesh: outside of the cluster, or beside it. */
+function ofEntry({ view }: BackendDeps, read: Read<ServiceEntryObject>, port: EntryPort): Backend {
+  const name = `ServiceEntry/${read.key}/${port.number}`
+  const origin = originOf(read, 'spec')
+  const policies = isHttp2Entry(port) ? [cleartextHttp2(name, origin)] : []
+  return { kind: 'host', name, origin, policies, endpoints: entryEndpoints(view, read, port) }
 }
 
 /** Somewhere in the cluster, with the policies that are for it. */

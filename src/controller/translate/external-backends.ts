@@ -1,12 +1,6 @@
-import type { Backend, Endpoint } from '../../model/backend.ts'
+import type { Backend } from '../../model/backend.ts'
 import type { Attached } from '../../model/policy.ts'
-import {
-  type ServiceEntryObject,
-  type ServiceEntryPort,
-  workloadEntry,
-  X_GATEWAY_API,
-  type XBackendObject,
-} from '../resources/external.ts'
+import { X_GATEWAY_API, type XBackendObject } from '../resources/external.ts'
 import { readAuthorities, readCertificate } from './certificates.ts'
 import { firstRefusal, OK, refuse, type Verdict } from './conditions.ts'
 import { cleartextHttp2 } from './services.ts'
@@ -85,55 +79,4 @@ function clientOf(
   if (mode !== 'ClientAndServer') return { ok: true, certificate: undefined }
   if (ref !== undefined) return readCertificate(view, from, ref)
   return refuse('InvalidClientCertificateRef', 'there is no certificate to show')
-}
-
-/** What Istio calls a service: hosts outside the mesh, or workloads that are no pods. */
-export function ofServiceEntry(
-  view: ClusterView,
-  read: Read<ServiceEntryObject>,
-  port: ServiceEntryPort,
-  name: string,
-): Backend {
-  const origin = originOf(read, 'spec')
-  const isHttp2 = ['HTTP2', 'GRPC'].includes(port.protocol.toUpperCase())
-  const policies = isHttp2 ? [cleartextHttp2(name, origin)] : []
-  return { kind: 'host', name, origin, policies, endpoints: endpointsOf(view, read, port) }
-}
-
-function endpointsOf(
-  view: ClusterView,
-  { namespace, value }: Read<ServiceEntryObject>,
-  { number, name, targetPort = number }: ServiceEntryPort,
-): readonly Endpoint[] {
-  const { hosts, endpoints, workloadSelector, resolution } = value.spec
-  const selected =
-    workloadSelector === undefined
-      ? endpoints
-      : view
-          .within('WorkloadEntry', workloadEntry, namespace)
-          .filter(({ object, value: { spec } }) =>
-            isSelected(workloadSelector.labels, { ...object.metadata.labels, ...spec.labels }),
-          )
-          .map(({ value: { spec } }) => spec)
-  const named = selected.flatMap(({ address = '', ports }) =>
-    address === '' || address.startsWith('unix:')
-      ? []
-      : [{ host: address.toLowerCase(), port: ports[name] ?? targetPort }],
-  )
-  const isByName = workloadSelector === undefined && endpoints.length === 0
-  const byName =
-    isByName && resolution !== 'STATIC'
-      ? hosts
-          .filter((host) => !host.includes('*'))
-          .map((host) => ({ host: host.toLowerCase(), port: targetPort }))
-      : []
-  const all = [...named, ...byName].map((one) => [`${one.host} ${one.port}`, one] as const)
-  return [...new Map(all)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one)
-}
-
-function isSelected(
-  wanted: Readonly<Record<string, string>>,
-  labels: Readonly<Record<string, string>>,
-): boolean {
-  return Object.entries(wanted).every(([key, value]) => labels[key] === value)
 }

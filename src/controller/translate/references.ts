@@ -2,7 +2,8 @@ import type { Diagnostic, Origin } from '../../diagnostics/diagnostic.ts'
 import type { Backend } from '../../model/backend.ts'
 import { isSame } from '../../model/reconcile.ts'
 import { service } from '../resources/cluster-objects.ts'
-import { ISTIO, serviceEntry, X_GATEWAY_API, xBackend } from '../resources/external.ts'
+import { X_GATEWAY_API, xBackend } from '../resources/external.ts'
+import { ISTIO, serviceEntry } from '../resources/mesh.ts'
 import { PORTCULLIS } from '../resources/metadata.ts'
 import { proxyBackend } from '../resources/proxy.ts'
 import type { ObjectBackendRef } from '../resources/routes.ts'
@@ -10,6 +11,7 @@ import { OK, type Refusal, refuse } from './conditions.ts'
 import type { Effects } from './effects.ts'
 import { verdictOfXBackend } from './external-backends.ts'
 import type { ResolvedRef } from './resolved-ref.ts'
+import { entryWithHost } from './service-entries.ts'
 import type { ClusterView, Party } from './view.ts'
 
 /** What a backend of the Model is made of. */
@@ -78,15 +80,18 @@ function find(
 ): Recipe | Refusal {
   const { group, kind, namespace, name, port } = ref
   const isService = group === '' && kind === 'Service'
-  if (!isService && !OTHERS.includes(`${group}/${kind}`)) {
+  const isEntry = group === ISTIO && (kind === 'ServiceEntry' || kind === 'Hostname')
+  const isExternal = group === X_GATEWAY_API && kind === 'XBackend'
+  const isBackend = group === PORTCULLIS && kind === 'ProxyBackend'
+  if (!isService && !isEntry && !isExternal && !isBackend) {
     return refuse('InvalidKind', `a backend cannot be a ${kind} of \`${group}\``)
   }
   const what = `${kind} ${namespace}/${name}`
   if (!view.isGranted(from, { group, kind, namespace, name })) {
     return refuse('RefNotPermitted', `no ReferenceGrant in ${namespace} allows ${what}`)
   }
-  if (kind === 'XBackend') return findXBackend(view, ref)
-  if (group === ISTIO) return findServiceEntry(view, ref)
+  if (isExternal) return findXBackend(view, ref)
+  if (isEntry) return findEntry(view, ref, what)
   if (!isService) {
     const found = view.get('ProxyBackend', proxyBackend, namespace, name)
     if (found === undefined) return refuse('BackendNotFound', `there is no ${what}`)
@@ -108,13 +113,6 @@ function find(
 
 type Placed = ObjectBackendRef & { readonly namespace: string }
 
-const OTHERS: readonly string[] = [
-  `${PORTCULLIS}/ProxyBackend`,
-  `${X_GATEWAY_API}/XBackend`,
-  `${ISTIO}/ServiceEntry`,
-  `${ISTIO}/Hostname`,
-]
-
 function findXBackend(view: ClusterView, { namespace, name, port }: Placed): Recipe | Refusal {
   const found = view.get('XBackend', xBackend, namespace, name)
   const what = `XBackend ${namespace}/${name}`
@@ -126,22 +124,23 @@ function findXBackend(view: ClusterView, { namespace, name, port }: Placed): Rec
   return verdict.ok ? { kind: 'XBackend', namespace, name } : verdict
 }
 
-/** By its name, or by one of its hosts as Istio has it. */
-function findServiceEntry(
-  view: ClusterView,
-  { kind, namespace, name, port }: Placed,
-): Recipe | Refusal {
-  const lower = name.toLowerCase()
+/** By its name, or by a host that it has, as routes of a mesh refer to it. */
+function findEntry(view: ClusterView, ref: Placed, what: string): Recipe | Refusal {
+  const { kind, namespace, name, port } = ref
   const found =
     kind === 'Hostname'
-      ? view
-          .within('ServiceEntry', serviceEntry, namespace)
-          .find(({ value }) => value.spec.hosts.some((host) => host.toLowerCase() === lower))
+      ? entryWithHost(view, namespace, name)
       : view.get('ServiceEntry', serviceEntry, namespace, name)
-  const what = `${kind === 'Hostname' ? 'ServiceEntry with the host' : 'ServiceEntry'} ${namespace}/${name}`
-  if (found === undefined) return refuse('BackendNotFound', `there is no ${what}`)
-  if (!found.value.spec.ports.some(({ number }) => number === port)) {
-    return refuse('BackendNotFound', `${what} has no port ${port ?? ''}`)
+  if (found === undefined) {
+    const message =
+      kind === 'Hostname'
+        ? `no ServiceEntry in ${namespace} has the host ${name}`
+        : `there is no ${what}`
+    return refuse('BackendNotFound', message)
   }
-  return { kind: 'ServiceEntry', namespace, name: found.name, port: port as number }
+  if (port === undefined) return refuse('BackendNotFound', `the port of ${what} is not said`)
+  if (!found.value.spec.ports.some((one) => one.number === port)) {
+    return refuse('BackendNotFound', `${what} has no port ${port}`)
+  }
+  return { kind: 'ServiceEntry', namespace, name: found.name, port }
 }

@@ -1,0 +1,210 @@
+// What the chart grants against what the controller does, by the API server's own record: every
+// verb that is granted was used, and nothing was asked for that is not granted.
+
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { HttpsKubeClient } from '../../src/controller/cluster/client.ts'
+import { readKubeconfig } from '../../src/controller/cluster/credentials.ts'
+import { loadAuthority } from '../../src/controller/delivery-server.ts'
+import { eventually } from './harness.ts'
+import type { Plane } from './plane.ts'
+import { SYSTEM } from './programs.ts'
+
+interface Role {
+  readonly metadata: { readonly name: string; readonly namespace?: string }
+  readonly rules: readonly {
+    readonly apiGroups: readonly string[]
+    readonly resources: readonly string[]
+    readonly verbs: readonly string[]
+  }[]
+}
+
+/** Whoever changes an object by server-side apply creates it where there is none. */
+const CREATED = 201
+
+export function describePermissionsByUse(planeHere: () => Plane): void {
+  describe('what the chart grants', () => {
+    const account = `system:serviceaccount:${SYSTEM}:portcullis`
+
+    it('one object of every kind, made and deleted', async () => {
+      const plane = planeHere()
+      plane.apply(...MESH)
+      plane.apply(PARAMETERS, ...OBJECTS)
+      const deployed = (kinds: string) =>
+        plane.cluster.kubectl(['-n', 'shop', 'get', kinds, '-l', LABEL, '-o', 'name'])
+      const every = 'daemonset,deployment,pdb,hpa,svc,sa,cm,secret'
+      const isThere = (kinds: string, ...names: readonly string[]) =>
+        eventually(async () => {
+          const found = deployed(kinds)
+          return names.every((name) => found.includes(`${name}/`)) || undefined
+        }, `${names} of the Gateway`)
+      await isThere('daemonset', 'daemonset.apps')
+      const change = (spec: object) => plane.apply({ ...PARAMETERS, spec } as object)
+      change({
+        deployment: { spec: { replicas: 1 } },
+        podDisruptionBudget: {},
+        horizontalPodAutoscaler: { spec: { maxReplicas: 2 } },
+      })
+      await isThere(
+        'deployment,pdb,hpa',
+        'deployment.apps',
+        'poddisruptionbudget.policy',
+        'horizontalpodautoscaler.autoscaling',
+      )
+      plane.apply({
+        apiVersion: 'gateway.networking.k8s.io/v1',
+        kind: 'GatewayClass',
+        metadata: { name: 'theirs' },
+        spec: { controllerName: 'example.com/other' },
+      })
+      const patch = JSON.stringify({ spec: { gatewayClassName: 'theirs' } })
+      plane.cluster.kubectl(['-n', 'shop', 'patch', 'gateway', 'all', '--type=merge', '-p', patch])
+      await eventually(async () => deployed(every) === '' || undefined, 'the end of all objects')
+    })
+
+    it('the certificates of delivery, made and replaced', async () => {
+      const { cluster } = planeHere()
+      const { server, tls } = readKubeconfig(cluster.kubeconfig)
+      const token = cluster.kubectl(['-n', SYSTEM, 'create', 'token', 'portcullis']).trim()
+      const ca = tls.ca === undefined ? {} : { ca: tls.ca }
+      const client = new HttpsKubeClient({ server, tls: ca, token: () => token })
+      cluster.kubectl(['-n', SYSTEM, 'delete', 'secret', 'portcullis-xds-cert'])
+      const now = Date.now()
+      await loadAuthority(client, SYSTEM, ['localhost'], now)
+      await loadAuthority(client, SYSTEM, ['localhost'], now + 9.5 * 365 * 24 * 3_600_000)
+      client.close()
+    })
+
+    it('nothing was asked for that is not granted', () => {
+      const rejected = planeHere()
+        .cluster.audited(account)
+        .filter(({ responseStatus }) => responseStatus?.code === 403)
+        .map(({ verb, objectRef }) => `${verb} ${objectRef?.namespace}/${objectRef?.resource}`)
+      assert.deepEqual([...new Set(rejected)], [])
+    })
+
+    it('every verb that is granted is used', async () => {
+      const { cluster } = planeHere()
+      const part = 'app.kubernetes.io/part-of=portcullis'
+      const list = cluster.kubectl(['get', 'clusterrole,role', '-A', '-l', part, '-o', 'json'])
+      const { items } = JSON.parse(list) as { readonly items: readonly Role[] }
+      assert.equal(items.length, 3)
+      const unused = () => {
+        const events = cluster.audited(account)
+        return items.flatMap(({ metadata, rules }) => {
+          const used = usedIn(events, metadata.namespace)
+          return grantedBy(rules)
+            .filter((one) => !used.has(one))
+            .map((one) => `${metadata.name}: ${one}`)
+        })
+      }
+      // Watches are written down when they end, or after a while.
+      await eventually(async () => unused().length === 0 || undefined, 'every use', 30).catch(
+        () => {},
+      )
+      assert.deepEqual(unused(), [])
+    })
+  })
+}
+
+function usedIn(
+  events: ReturnType<Plane['cluster']['audited']>,
+  namespace: string | undefined,
+): ReadonlySet<string> {
+  const used = new Set<string>()
+  for (const { verb, objectRef, responseStatus } of events) {
+    if (objectRef === undefined) continue
+    if (namespace !== undefined && objectRef.namespace !== namespace) continue
+    const { apiGroup = '', resource, subresource } = objectRef
+    const what = `${apiGroup}/${resource}${subresource === undefined ? '' : `/${subresource}`}`
+    used.add(`${verb} ${what}`)
+    if (verb === 'patch' && responseStatus?.code === CREATED) used.add(`create ${what}`)
+  }
+  return used
+}
+
+function grantedBy(rules: Role['rules']): readonly string[] {
+  return rules.flatMap(({ apiGroups, resources, verbs }) =>
+    apiGroups.flatMap((group) =>
+      resources.flatMap((resource) => verbs.map((verb) => `${verb} ${group}/${resource}`)),
+    ),
+  )
+}
+
+const LABEL = 'gateway.networking.k8s.io/gateway-name=all'
+const GATEWAY_API = 'gateway.networking.k8s.io'
+const of = (apiVersion: string, kind: string, spec: object) => ({
+  apiVersion,
+  kind,
+  metadata: { name: 'all', namespace: 'shop' },
+  spec,
+})
+
+const PARAMETERS = of('portcullis.dev/v1alpha1', 'ProxyParameters', {
+  workload: { kind: 'DaemonSet' },
+})
+
+const PARENTS = { parentRefs: [{ name: 'all' }] }
+const RULES = { rules: [{ backendRefs: [{ name: 'target', port: 80 }] }] }
+
+/** What a mesh installs, as far as the API server needs it. */
+const MESH = [
+  ['ServiceEntry', 'serviceentries'],
+  ['WorkloadEntry', 'workloadentries'],
+].map(([kind = '', plural = '']) => ({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: `${plural}.networking.istio.io` },
+  spec: {
+    group: 'networking.istio.io',
+    scope: 'Namespaced',
+    names: { kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List` },
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: {
+          openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+        },
+      },
+    ],
+  },
+}))
+
+const OBJECTS: readonly object[] = [
+  {
+    ...of('v1', 'Service', { ports: [{ name: 'web', port: 80 }] }),
+    metadata: { name: 'target', namespace: 'shop' },
+  },
+  of('portcullis.dev/v1alpha1', 'ProxyModel', { ...PARENTS, provider: 'OpenAI' }),
+  of(`${GATEWAY_API}/v1`, 'Gateway', {
+    gatewayClassName: 'portcullis',
+    infrastructure: {
+      parametersRef: { group: 'portcullis.dev', kind: 'ProxyParameters', name: 'all' },
+    },
+    listeners: [
+      { name: 'http', protocol: 'HTTP', port: 80 },
+      { name: 'tcp', protocol: 'TCP', port: 81 },
+      { name: 'tls', protocol: 'TLS', port: 82, tls: { mode: 'Passthrough' } },
+    ],
+    allowedListeners: { namespaces: { from: 'Same' } },
+  }),
+  of(`${GATEWAY_API}/v1`, 'ListenerSet', {
+    parentRef: { group: GATEWAY_API, kind: 'Gateway', name: 'all' },
+    listeners: [{ name: 'more', protocol: 'HTTP', port: 83 }],
+  }),
+  of(`${GATEWAY_API}/v1`, 'HTTPRoute', { ...PARENTS, ...RULES }),
+  of(`${GATEWAY_API}/v1`, 'GRPCRoute', { ...PARENTS, ...RULES }),
+  of(`${GATEWAY_API}/v1`, 'TLSRoute', { ...PARENTS, ...RULES, hostnames: ['a.example.com'] }),
+  of(`${GATEWAY_API}/v1alpha2`, 'TCPRoute', { ...PARENTS, ...RULES }),
+  of(`${GATEWAY_API}/v1`, 'BackendTLSPolicy', {
+    targetRefs: [{ group: '', kind: 'Service', name: 'target' }],
+    validation: { wellKnownCACertificates: 'System', hostname: 'a.example.com' },
+  }),
+  of('portcullis.dev/v1alpha1', 'ProxyBackend', { static: { host: 'a.example.com', port: 80 } }),
+  of('portcullis.dev/v1alpha1', 'ProxyPolicy', {
+    targetRefs: [{ group: GATEWAY_API, kind: 'Gateway', name: 'all' }],
+    traffic: { authorization: { action: 'Allow', policy: { matchExpressions: ['nobody'] } } },
+  }),
+]
