@@ -31,7 +31,7 @@ async function through(
     session.on('error', () => {})
     onSession(session)
   })
-  server.on('stream', (stream, { ':path': path = '' }) => {
+  server.on('stream', (stream: ServerHttp2Stream, { ':path': path = '' }) => {
     stream.on('error', () => {})
     serve(stream, path)
   })
@@ -143,7 +143,7 @@ it('connections that reach their age are replaced, and no request is lost', asyn
   const sessions = new Set<ServerHttp2Session>()
   const server = createServer()
   server.on('session', (session) => void sessions.add(session))
-  server.on('stream', (stream, { ':path': path = '' }) => {
+  server.on('stream', (stream: ServerHttp2Stream, { ':path': path = '' }) => {
     stream.resume()
     stream.on('error', () => {})
     stream.on('end', () => {

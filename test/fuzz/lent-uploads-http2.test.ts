@@ -164,7 +164,7 @@ for (const isTls of [false, true]) {
           }
         },
       )
-      await fc.assert(property, fuzz(0.02, 40))
+      await fc.assert(property, fuzz(0.01, 40))
     })
   })
 }

@@ -39,7 +39,7 @@ class RawClient {
   constructor(port: number) {
     this.socket = connect({ port, host: '127.0.0.1', noDelay: true })
     this.socket.on('error', () => {})
-    this.socket.on('data', (bytes) => this.#receive(bytes))
+    this.socket.on('data', (bytes: Buffer) => this.#receive(bytes))
   }
 
   /** Sends them, and waits until the gateway has read them and has said what it has to. */
