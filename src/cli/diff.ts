@@ -1,7 +1,6 @@
 import { compareModels, type Difference, type SemanticDiff } from '../analysis/diff/compare.ts'
 import type { ExampleRequest } from '../analysis/diff/example.ts'
 import { servicesText } from '../analysis/diff/services.ts'
-import { Double, Uint } from '../cel/values/number.ts'
 import { renderCount, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import { visible } from '../diagnostics/text-cells.ts'
@@ -10,6 +9,7 @@ import type { Model } from '../model/model.ts'
 import type { Settings } from '../model/settings.ts'
 import type { HypotheticalRequest } from '../program/explain.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
+import { toExactJson } from './exact-json.ts'
 import { loadConfiguration, prepareFor } from './load-configuration.ts'
 import { CLUSTER, CLUSTER_PATH, FORMAT, formatOf, readArgs } from './read-args.ts'
 import { openVerdicts } from './verdicts.ts'
@@ -50,7 +50,7 @@ understood.`,
     const [old, now] = [loadModel(before, terminal), loadModel(after, terminal)]
     if (old === undefined || now === undefined) return 1
     const found = compare(old, now)
-    if (format === 'json') terminal.out(`${toJson(found, 2)}\n`)
+    if (format === 'json') terminal.out(`${toExactJson(found, 2)}\n`)
     else terminal.out(render(found))
     const isChanged = ({ kind }: { readonly kind: Difference['kind'] }) =>
       values['fail-on-change'] === true ||
@@ -194,7 +194,7 @@ export function exampleLines(example: ExampleRequest): readonly string[] {
   return [
     ...(example.isConnection ? ['a connection'] : asked),
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-    ...Object.entries(identity).map(([variable, value]) => `${variable} ${toJson(value)}`),
+    ...Object.entries(identity).map(([variable, value]) => `${variable} ${toExactJson(value)}`),
     ...(sni === undefined ? [] : [`SNI ${sni}`]),
     ...(certificate === undefined ? [] : [certificateText(certificate)]),
     `from ${source}`,
@@ -203,32 +203,7 @@ export function exampleLines(example: ExampleRequest): readonly string[] {
 
 function certificateText(certificate: NonNullable<ExampleRequest['certificate']>): string {
   if (Object.keys(certificate).length === 0) return 'with any client certificate that is taken'
-  return `certificate ${toJson(certificate)}`
-}
-
-const { rawJSON: raw } = JSON as unknown as { rawJSON: (text: string) => unknown }
-
-/** Whole numbers beyond 2^53, and those that JSON has no digits for, are written as JSON has them. */
-function toJson(value: unknown, indent?: number): string {
-  return JSON.stringify(
-    value,
-    (_, member: unknown) => {
-      if (typeof member === 'bigint') return raw(String(member))
-      if (member instanceof Uint) return raw(String(member.value))
-      if (member instanceof Double) return member.value
-      // Without a fraction it would be read as a whole number, which compares differently.
-      if (typeof member === 'number' && isLargeDouble(member)) return raw(`${member}.0`)
-      if (member === Infinity || member === -Infinity) {
-        return raw(member > 0 ? '1e999' : '-1e999')
-      }
-      return member
-    },
-    indent,
-  )
-}
-
-function isLargeDouble(number: number): boolean {
-  return Number.isInteger(number) && !Number.isSafeInteger(number) && Math.abs(number) < 1e21
+  return `certificate ${toExactJson(certificate)}`
 }
 
 function parse(args: readonly string[]) {

@@ -120,6 +120,20 @@ describe('portcullis prove', () => {
     assert.equal(reason, "`'admin' in jwt.roles` reads what is unset")
   })
 
+  for (const [what, admitted, shown] of [
+    ['a whole number', 'jwt.n != 9007199254740993', /"n": 9007199254740993\b(?!\.)/],
+    ['one beyond int64', 'jwt.n != 18446744073709551615u', /"n": 18446744073709551615\b/],
+    ['a double', 'jwt.n != 9007199254740994.0', /"n": 9007199254740994\.0\b/],
+  ] as const) {
+    it(`writes numbers beyond 2^53 as they were found: ${what}`, async () => {
+      const invariant = { name: 'it', on: { route: 'admin' }, when: 'has(jwt.n)', admitted }
+      const text = `${CONFIG}- ${JSON.stringify(invariant)}\n`
+      const { out } = await runWith(['prove', '--format', 'json', write(text)])
+      assert.match(out, /"kind": "refuted"/)
+      assert.match(out, shown)
+    })
+  }
+
   it('says when nothing that it is about is admitted', async () => {
     const vacuous = { on: { route: 'open' }, when: "request.method == 'TRACE'", admitted: 'false' }
     assert.equal((await answerTo(vacuous)).isVacuous, true)

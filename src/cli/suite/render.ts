@@ -1,6 +1,7 @@
 import { renderTerminal } from '../../diagnostics/render.ts'
 import { visible } from '../../diagnostics/text-cells.ts'
 import type { Terminal } from '../define.ts'
+import { toExactJson } from '../exact-json.ts'
 import { invariantLines } from './render-invariants.ts'
 import type { CaseResult, SuiteResult } from './run-suite.ts'
 
@@ -43,7 +44,7 @@ function uncovered({ coverage }: SuiteResult): readonly string[] {
 }
 
 export function renderResultsJson(results: readonly SuiteResult[]): string {
-  return JSON.stringify({ ...countCases(results), suites: results }, undefined, 2)
+  return toExactJson({ ...countCases(results), suites: results }, 2)
 }
 
 export function countCases(results: readonly SuiteResult[]) {
