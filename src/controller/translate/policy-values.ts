@@ -107,8 +107,8 @@ const callingConditionally =
     const conditional = entries.map((entry: unknown, index) => {
       if (!isFields(entry)) return entry
       const { backendRef, ...rest } = entry
-      const inner = `conditional[${index}].backendRef`
-      return { ...rest, backend: resolved(kind, backendRef, inner, context) }
+      const at = `conditional[${index}].backendRef`
+      return { ...rest, backend: resolved(kind, backendRef, at, context) }
     })
     return [{ kind, field: context.field, value: { ...(value as Fields), conditional } }]
   }
@@ -132,13 +132,12 @@ const headerModifiers: Converter = (value, { field }) => {
 }
 
 const rateLimit: Converter = (value, { field }) => {
-  const { local, conditional } = isFields(value) ? value : {}
-  const isOne = isFields(value) && Object.keys(value).length === 1
-  if (isOne && conditional !== undefined) return [{ kind: 'localRateLimit', field, value }]
-  if (local === undefined || !isOne) {
+  const { local, conditional, ...rest } = isFields(value) ? value : {}
+  if (Object.keys(rest).length > 0 || (local === undefined) === (conditional === undefined)) {
     const message = 'only `local` or `conditional` is supported, and one of them is required'
     throw new NotConvertible('localRateLimit', field, 'PC0704', message)
   }
+  if (local === undefined) return [{ kind: 'localRateLimit', field, value }]
   return [{ kind: 'localRateLimit', field: `${field}.local`, value: local }]
 }
 
