@@ -1,5 +1,6 @@
 import type { Section } from '../../src/model/policy.ts'
 import { POLICY_SCHEMAS, plainSchema } from '../../src/policies/schema.ts'
+import { conditionalList, LAST_MAY_BE_OPEN, orConditional } from './conditional.ts'
 import { backendRef, matchLabels, objectName, secretKeyRef, secretRef } from './references.ts'
 import {
   atLeastOne,
@@ -35,67 +36,6 @@ function of(
 ): Structural {
   shaped.add(kind)
   return toStructural(plainSchema(kind), replaced)
-}
-
-/**
- * The policy as it is written alone, or `conditional` with several of it. What the API server would
- * fill in beside `conditional` is filled in by whoever reads the policy instead.
- */
-function orConditional(plain: Structural): Structural {
-  const { required = [], properties = {}, 'x-kubernetes-validations': rules = [] } = plain
-  const { required: _, ...rest } = plain
-  const condition = text(
-    'A CEL expression: when it applies. The last entry may leave it out: then it applies to the rest.',
-    { maxLength: 16_384 },
-  )
-  const entry: Structural = {
-    ...plain,
-    description: 'One of them, and when it applies.',
-    properties: { condition, ...properties },
-  }
-  const keys = Object.keys(properties)
-  const alone = required.map((key) => `has(self.${key})`)
-  const others = keys.map((key) => `!has(self.${key})`).join(' && ')
-  const last = '!has(self.conditional[self.conditional.size() - 1].condition)'
-  const open = 'self.conditional.filter(entry, !has(entry.condition)).size()'
-  return {
-    ...rest,
-    properties: {
-      ...Object.fromEntries(keys.map((key) => [key, withoutDefault(properties[key] ?? {})])),
-      conditional: list(
-        'Several of them: the first applies whose condition says so, if there is any.',
-        entry,
-        1,
-        16,
-      ),
-    },
-    ...validated([
-      {
-        rule: `!has(self.conditional) || (${others})`,
-        message: 'conditional stands alone: what applies otherwise is its last entry',
-      },
-      {
-        rule: `!has(self.conditional) || ${open} == 0 || (${open} == 1 && ${last})`,
-        message: 'only the last entry of conditional may leave out condition',
-      },
-      ...(alone.length === 0
-        ? []
-        : [
-            {
-              rule: ['has(self.conditional)', `(${alone.join(' && ')})`].join(' || '),
-              message: `${required.join(', ')} or conditional must be set`,
-            },
-          ]),
-      ...rules.map(({ rule, message }) => ({
-        rule: `has(self.conditional) || (${rule})`,
-        message,
-      })),
-    ]),
-  }
-}
-
-function withoutDefault({ default: _, ...rest }: Structural): Structural {
-  return rest
 }
 
 /** The block of the specification: one action and its expressions. The short form is for files. */
@@ -231,18 +171,12 @@ const rateLimit = object(
     '`remoteRateLimit`.',
   {
     local: { ...limits, items: limit },
-    conditional: orConditional(limit).properties?.['conditional'] as Structural,
+    conditional: conditionalList(limit),
     global: { ...remoteLimits, required: ['backendRef', 'domain', 'descriptors'] },
   },
   atMostOne('local', 'conditional'),
   atLeastOne('local', 'conditional', 'global'),
-  {
-    rule:
-      '!has(self.conditional) || self.conditional.filter(entry, !has(entry.condition)).size() == 0 || ' +
-      '(self.conditional.filter(entry, !has(entry.condition)).size() == 1 && ' +
-      '!has(self.conditional[self.conditional.size() - 1].condition))',
-    message: 'only the last entry of conditional may leave out condition',
-  },
+  LAST_MAY_BE_OPEN,
 )
 
 const headerName = (what: string) =>

@@ -107,8 +107,8 @@ const callingConditionally =
     const conditional = entries.map((entry: unknown, index) => {
       if (!isFields(entry)) return entry
       const { backendRef, ...rest } = entry
-      const inner = `conditional[${index}].backendRef`
-      return { ...rest, backend: resolved(kind, backendRef, inner, context) }
+      const at = `conditional[${index}].backendRef`
+      return { ...rest, backend: resolved(kind, backendRef, at, context) }
     })
     return [{ kind, field: context.field, value: { ...(value as Fields), conditional } }]
   }

@@ -1,0 +1,63 @@
+import { list, type Structural, text, type Validation, validated } from './structural.ts'
+
+const open = 'self.conditional.filter(entry, !has(entry.condition)).size()'
+const last = '!has(self.conditional[self.conditional.size() - 1].condition)'
+
+export const LAST_MAY_BE_OPEN: Validation = {
+  rule: `!has(self.conditional) || ${open} == 0 || (${open} == 1 && ${last})`,
+  message: 'only the last entry of conditional may leave out condition',
+}
+
+const condition = text(
+  'A CEL expression: when it applies. The last entry may leave it out: then it applies to the rest.',
+  { maxLength: 16_384 },
+)
+
+/** Entries of a policy, each with its condition. */
+export function conditionalList(plain: Structural): Structural {
+  const entry: Structural = {
+    ...plain,
+    description: 'One of them, and when it applies.',
+    properties: { condition, ...plain.properties },
+  }
+  const what = 'Several of them: the first applies whose condition says so, if there is any.'
+  return list(what, entry, 1, 16)
+}
+
+/**
+ * The policy as it is written alone, or `conditional` with several of it. What the API server would
+ * fill in beside `conditional` is filled in by whoever reads the policy instead.
+ */
+export function orConditional(plain: Structural): Structural {
+  const { required = [], 'x-kubernetes-validations': rules = [], ...rest } = plain
+  const own = Object.entries(plain.properties ?? {})
+  const others = own.map(([key]) => `!has(self.${key})`).join(' && ')
+  const alone: Validation = {
+    rule: `!has(self.conditional) || (${others})`,
+    message: 'conditional stands alone: what applies otherwise is its last entry',
+  }
+  const isComplete: Validation = {
+    rule: `has(self.conditional) || (${required.map((key) => `has(self.${key})`).join(' && ')})`,
+    message: `${required.join(', ')} or conditional must be set`,
+  }
+  return {
+    ...rest,
+    properties: {
+      ...Object.fromEntries(own.map(([key, member]) => [key, withoutDefault(member)])),
+      conditional: conditionalList(plain),
+    },
+    ...validated([
+      alone,
+      LAST_MAY_BE_OPEN,
+      ...(required.length === 0 ? [] : [isComplete]),
+      ...rules.map(({ rule, message }) => ({
+        rule: `has(self.conditional) || (${rule})`,
+        message,
+      })),
+    ]),
+  }
+}
+
+function withoutDefault({ default: _, ...rest }: Structural): Structural {
+  return rest
+}
