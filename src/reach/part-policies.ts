@@ -15,6 +15,42 @@ export function* checkMcpOnlyPolicies(model: Model): Generator<Diagnostic> {
   yield* unenforced(model, 'mcp', isAboutMcp)
 }
 
+/** Agents are reached over HTTP: what speaks another protocol has nothing that `a2a` reads. */
+export function* checkAgentPolicies(model: Model): Generator<Diagnostic> {
+  const isAgent = (policy: Attached) => policy.kind === 'a2a' && policy.state === 'valid'
+  for (const kind of ['ai', 'mcp'] as const) {
+    const names = new Set(model.backends.filter((one) => one.kind === kind).map(({ name }) => name))
+    if (names.size === 0) continue
+    for (const { kind: own, origin } of reachingThese(model, names, isAgent)) {
+      yield {
+        code: 'PC0219',
+        severity: 'error',
+        message: `nothing enforces \`${own}\` for a backend of the kind \`${kind}\``,
+        origin,
+        hint: 'remove it; an agent is a backend with `host`, `hosts`, `service` or `dynamic`',
+      }
+    }
+  }
+}
+
+function* reachingThese(
+  { backends, routes }: Model,
+  names: ReadonlySet<string>,
+  isMeant: (policy: Attached) => boolean,
+): Generator<Attached> {
+  for (const { name, policies } of backends) if (names.has(name)) yield* policies.filter(isMeant)
+  for (const { policies, rules } of routes) {
+    for (const rule of rules) {
+      const refs = rule.action.kind === 'forward' ? rule.action.backends : []
+      const reached = refs.filter(({ backend }) => names.has(backend))
+      if (reached.length === 0) continue
+      yield* [...policies, ...rule.policies, ...reached.flatMap((ref) => ref.policies)].filter(
+        isMeant,
+      )
+    }
+  }
+}
+
 /** Policies about calls to models at what leads to something else. */
 export function* checkAiOnlyPolicies(model: Model): Generator<Diagnostic> {
   yield* unenforced(model, 'ai', isForCalls)
