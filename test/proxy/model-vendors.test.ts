@@ -211,7 +211,7 @@ describe('vendors', () => {
       for await (const { choices } of stream) text += choices?.[0]?.delta.content ?? ''
       assert.equal(text, 'Grüße')
       const line = running.lines.find((one) => one.includes(`"gen_ai.request.model":"${name}"`))
-      assert.ok(line?.includes(`"gen_ai.provider.name":"${telemetry}"`), line)
+      assert.ok(line?.includes(`"gen_ai.provider.name":"${telemetry}"`), line ?? 'no line')
     })
 
     it(`${name}: messages, whole and streamed`, async () => {
