@@ -22,7 +22,7 @@ import {
   ruleReader,
 } from './placed-rule.ts'
 import { type Scoping, scopesAt } from './scopes.ts'
-import type { Facts } from './symbolic/attribute-tree.ts'
+import type { Fact, Facts } from './symbolic/attribute-tree.ts'
 
 /** A place where rules decide: a listener, a rule of a route, a backend behind it. */
 export interface Point {
@@ -94,6 +94,7 @@ function pointAt(reached: ReachedPoint, read: RuleReader): Point {
     invalid: reached.invalid,
     facts: new Map([
       ...factsOf(stage, where, scoping),
+      ...agentFacts(stage, reached.effective.byKind.has('a2a')),
       ...peer.map(([, name]) => [name, { kind: 'set' }] as const),
     ]),
     authentications: stage === 'connection' ? [] : scoping.authentications,
@@ -158,6 +159,12 @@ function readingOf({ byKind }: Effective): Reading {
     ...(byKind.get('frontendHttp')?.[0].value as FrontendHttp | undefined),
   }
   return { mergeSlashes, headersWithUnderscores, maxBufferSize, maxJsonSize }
+}
+
+/** Nothing reads messages of agents without the policy. */
+function agentFacts(stage: RuleStage, isAgent: boolean): readonly (readonly [string, Fact])[] {
+  if (stage !== 'backend' || isAgent) return []
+  return [['a2a', { kind: 'unset' }]]
 }
 
 function factsOf(stage: RuleStage, where: Where, scoping: Scoping): Facts {

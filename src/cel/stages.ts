@@ -105,7 +105,7 @@ const place = struct('proxy', {
 const backend = struct('backend', {
   name: [T.STRING, 'always', 'the name of the backend'],
   type: [T.STRING, 'always', 'static, service, ai, mcp or dynamic'],
-  protocol: [T.STRING, 'always', 'http, tcp, llm, mcp or a2a'],
+  protocol: [T.STRING, 'always', 'http, tcp, llm or mcp'],
   provider: [T.STRING, 'on AI backends', 'the name of the provider that was chosen'],
 })
 
@@ -127,6 +127,24 @@ const mcp = struct('mcp', {
   prompt: [part, 'on prompts', 'the prompt'],
   resource: [part, 'on resources', 'the resource'],
 })
+
+const AGENT = 'on calls to agents'
+
+const a2a = struct('a2a', {
+  method: [
+    T.STRING,
+    AGENT,
+    'SendMessage, GetTask, …: the name of A2A 1.0, whatever was written; GetAgentCard for the card',
+  ],
+  binding: [T.STRING, 'always', 'JSONRPC or HTTP+JSON'],
+  version: [T.STRING, 'always', 'the revision that the client names, 0.3 if it names none'],
+  taskId: [T.STRING, 'when a task is named', 'the id of the task'],
+  contextId: [T.STRING, 'when a context is named', 'the id of the context'],
+  tenant: [T.STRING, 'when the call names one', 'the tenant'],
+  callbackUrls: [T.listOf(T.STRING), 'always', 'where the agent is to send notifications'],
+})
+
+const A2A = 'on backends with the policy `a2a`'
 
 const CALL = 'on calls to models that are read'
 
@@ -204,7 +222,11 @@ const CHOSEN = [
   METADATA,
 ]
 
-const BACKEND = [...CHOSEN, variable('llm', chosen, 'on AI backends', 'the model request')]
+const BACKEND = [
+  ...CHOSEN,
+  variable('llm', chosen, 'on AI backends', 'the model request'),
+  variable('a2a', a2a, A2A, 'the call to an agent'),
+]
 const MCP = [...CHOSEN, variable('mcp', mcp, 'always', 'the MCP message')]
 const LLM = [...CHOSEN, variable('llm', llm, 'always', 'the model request')]
 
@@ -219,6 +241,7 @@ const RESPONDING = [
   METADATA,
   variable('backend', backend, 'once a backend was chosen', 'the backend that was chosen'),
   variable('llm', chosen, 'on AI backends', 'the model request'),
+  variable('a2a', a2a, A2A, 'the call to an agent'),
   variable('response', draft, 'always', 'the response, before its head is sent'),
 ]
 
@@ -228,6 +251,7 @@ const LOG = [
   variable('backend', backend, 'once a backend was chosen', 'the backend that was chosen'),
   variable('mcp', mcp, 'on MCP traffic', 'the MCP message'),
   variable('llm', llm, 'on LLM traffic', 'the model request'),
+  variable('a2a', a2a, A2A, 'the call to an agent'),
   variable('response', response, 'always', 'the answer'),
 ]
 

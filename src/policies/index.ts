@@ -1,3 +1,4 @@
+import { a2a } from './a2a/index.ts'
 import { openApiKey } from './api-key/authenticator.ts'
 import { apiKey } from './api-key/index.ts'
 import { authenticationBy } from './authentication/index.ts'
@@ -65,5 +66,6 @@ export const POLICIES: readonly Policy[] = [
   conditionally(directResponse, 'if-true'),
   requestMirror,
   retry,
+  a2a,
   guardrails,
 ]

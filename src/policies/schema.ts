@@ -2,6 +2,7 @@ import type * as z from 'zod'
 import type { Stage } from '../cel/index.ts'
 import type { IdentityVariable } from '../exchange/identity.ts'
 import type { Level, Section } from '../model/policy.ts'
+import { a2a } from './a2a/schema.ts'
 import { accessLog } from './access-log/schema.ts'
 import { apiKey } from './api-key/schema.ts'
 import { authenticationOf } from './authentication/schema.ts'
@@ -93,6 +94,7 @@ type Sections = Readonly<Partial<Record<Section, readonly Level[]>>>
 const FRONTEND: Sections = { frontend: ['frontend', 'gateway'] }
 const TRAFFIC: Sections = { traffic: ['gateway', 'listener', 'route'] }
 const BACKEND: Sections = { backend: ['gateway', 'listener', 'route', 'backend', 'provider'] }
+const AGENT: Sections = { backend: ['route', 'backend'] }
 const BOTH: Sections = { ...TRAFFIC, ...BACKEND }
 
 /** Of a policy that says nothing else. */
@@ -186,6 +188,7 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
     composes: true,
     hasRules: true,
   }),
+  define('a2a', AGENT, a2a, { body: () => 'whole' }),
   define('guardrails', BACKEND, guardrails, {
     aliases: ['promptGuard'],
     composes: true,

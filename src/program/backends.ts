@@ -4,6 +4,7 @@ import { type Reply, reply } from '../exchange/reply.ts'
 import type { Backend } from '../model/backend.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import type { BackendRef } from '../model/route.ts'
+import type { A2a } from '../policies/a2a/schema.ts'
 import type { MirrorTarget } from '../policies/delivery.ts'
 import type { Http } from '../policies/http/schema.ts'
 import { attemptTime } from '../policies/timeout/compile.ts'
@@ -11,6 +12,7 @@ import { type Effective, effectiveAt, NO_POLICIES } from '../reach/effective.ts'
 import type { Layer } from '../reach/layers.ts'
 import { holdsForRequests } from '../reach/points.ts'
 import type { RefPlace, RulePlace } from '../reach/where.ts'
+import { withA2a } from './a2a.ts'
 import { clusterPolicies } from './backend-policies.ts'
 import { backendOf, isAskable, unhealthyExpressionOf } from './clusters.ts'
 import type { Choosing, Compilation } from './compilation.ts'
@@ -140,7 +142,7 @@ function compilePlain(
   const { steps, run, readsBody, readsBeginning, decodesBody, decider } = section
   const http = reached.byKind.get('http')?.[0].value as Http | undefined
   const requestTimeout = attemptTime(http?.requestTimeout)
-  return {
+  const program: BackendProgram = {
     name: backend.name,
     upstream: { kind: 'cluster', cluster },
     steps,
@@ -154,6 +156,8 @@ function compilePlain(
     responseParts: section.responseParts,
     requestBodies: section.requestBodies,
   }
+  const agent = reached.byKind.get('a2a')?.[0]
+  return agent === undefined ? program : withA2a(program, agent.value as A2a)
 }
 
 function isUnenforcedGuard({ kind, level }: ValidPolicy): boolean {

@@ -195,11 +195,12 @@ function answerOf(
 }
 
 function backendStages(
-  { name, decider, upstream }: BackendProgram,
+  { name, decider, describe, upstream }: BackendProgram,
   exchange: Exchange,
   wanted: string | undefined,
   { call, candidates }: Called,
 ): readonly ExplainedStage[] {
+  describe?.(exchange)
   if (upstream.kind !== 'ai') return [stageOf('backend', name, decider, exchange)]
   const providers = candidates?.map(({ program }) => program) ?? upstream.providers
   const named = providers.filter(({ provider }) => provider === wanted)

@@ -22,6 +22,7 @@ import { isAskable } from './clusters.ts'
 import type { Compilation } from './compilation.ts'
 import { type McpAddress, mcpAddress } from './mcp-address.ts'
 import { prepareCall } from './mcp-call.ts'
+import { mcpGuardsFor } from './mcp-guards.ts'
 import type { Permit } from './permit.ts'
 import type { McpProgram, McpUpstream } from './program.ts'
 import { sealKeyOf } from './seal-key.ts'
@@ -53,6 +54,7 @@ export function openMcpUpstream(
       admit: (exchange, message) => mcp.admit(exchange, message).permit,
       shows: (exchange, message) => mcp.shows(exchange, message),
     },
+    guardsFor: mcpGuardsFor,
   }
   return { kind: 'mcp', mcp, serve: lazily(options) }
 }
@@ -105,6 +107,8 @@ function openServer(
   const open = address && openCalls(compilation, backend, target, address, layers)
   if (address === undefined || open === undefined) return undefined
   const own = new Set(layers.length > around.length ? layers.at(-1)?.policies : [])
+  // Its steps run when the message was guarded already.
+  if ([...own].some(({ kind }) => kind === 'guardrails')) return undefined
   const section = sections.compile(
     layers,
     'backend',

@@ -127,6 +127,8 @@ export interface BackendProgram extends WayBack {
   readonly name: string
   readonly upstream: Upstream
   readonly errorFormat?: ErrorFormat
+  /** Reads the message of its protocol, before `run` evaluates rules about it; `run` calls it. */
+  readonly describe?: (exchange: Exchange) => Reply | undefined
   /** Policies of the backend stage, run after the backend was chosen. */
   readonly steps: readonly Step[]
   /** The same steps as one. */

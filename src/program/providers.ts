@@ -135,7 +135,9 @@ function compileProvider(
 /** What a model catalog may call the provider. */
 function catalogNames({ provider, options }: AiProvider): readonly string[] {
   const own = accessOf(provider).telemetryName(options)
-  return [...new Set([own, provider, provider.toLowerCase()])]
+  const { providerOverride } = options
+  const preset = typeof providerOverride === 'string' ? [providerOverride] : []
+  return [...new Set([own, ...preset, provider, provider.toLowerCase()])]
 }
 
 /** Nothing was said about where the key goes. */

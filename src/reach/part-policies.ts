@@ -12,17 +12,66 @@ import { decidesAt } from './points.ts'
 
 /** Rules about MCP at what leads to something else: it looks guarded, and is not. */
 export function* checkMcpOnlyPolicies(model: Model): Generator<Diagnostic> {
-  yield* unenforced(model, 'mcp', isAboutMcp)
+  yield* unenforced(model, ['mcp'], isAboutMcp)
 }
 
-/** Policies about calls to models at what leads to something else. */
+/** Agents are reached over HTTP: what speaks another protocol has nothing that `a2a` reads. */
+export function* checkAgentPolicies(model: Model): Generator<Diagnostic> {
+  const isAgent = (policy: Attached) => policy.kind === 'a2a' && policy.state === 'valid'
+  for (const kind of ['ai', 'mcp'] as const) {
+    const names = new Set(model.backends.filter((one) => one.kind === kind).map(({ name }) => name))
+    if (names.size === 0) continue
+    for (const { kind: own, origin } of reachingThese(model, names, isAgent)) {
+      yield {
+        code: 'PC0219',
+        severity: 'error',
+        message: `nothing enforces \`${own}\` for a backend of the kind \`${kind}\``,
+        origin,
+        hint: 'remove it; an agent is a backend with `host`, `hosts`, `service` or `dynamic`',
+      }
+    }
+  }
+}
+
+function* reachingThese(
+  { backends, routes }: Model,
+  names: ReadonlySet<string>,
+  isMeant: (policy: Attached) => boolean,
+): Generator<Attached> {
+  for (const { name, policies } of backends) if (names.has(name)) yield* policies.filter(isMeant)
+  for (const { policies, rules } of routes) {
+    for (const rule of rules) {
+      const refs = rule.action.kind === 'forward' ? rule.action.backends : []
+      const reached = refs.filter(({ backend }) => names.has(backend))
+      if (reached.length === 0) continue
+      yield* [...policies, ...rule.policies, ...reached.flatMap((ref) => ref.policies)].filter(
+        isMeant,
+      )
+    }
+  }
+}
+
+/** Policies about calls to models and tools at what leads to something else. */
 export function* checkAiOnlyPolicies(model: Model): Generator<Diagnostic> {
-  yield* unenforced(model, 'ai', isForCalls)
+  yield* unenforced(model, ['ai'], isSigner)
+  yield* unenforced(model, ['ai', 'mcp'], isGuard)
+  for (const backend of model.backends) {
+    if (backend.kind !== 'mcp') continue
+    for (const { kind, origin } of backend.targets.flatMap((one) => one.policies.filter(isGuard))) {
+      yield {
+        code: 'PC0219',
+        severity: 'error',
+        message: `nothing enforces \`${kind}\` for one server of a backend`,
+        origin,
+        hint: 'write it at the backend, for all of its servers',
+      }
+    }
+  }
 }
 
 function* unenforced(
   model: Model,
-  enforcedBy: Backend['kind'],
+  enforcedBy: readonly Backend['kind'][],
   isMeant: (policy: Attached) => boolean,
 ): Generator<Diagnostic> {
   const reported = new Set<Attached>()
@@ -33,26 +82,29 @@ function* unenforced(
     yield {
       code: 'PC0219',
       severity: 'error',
-      message: `nothing enforces \`${kind}\` for a backend that is not of the kind \`${enforcedBy}\``,
+      message: `nothing enforces \`${kind}\` for a backend that is not of the kind ${enforcedBy.map((one) => `\`${one}\``).join(' or ')}`,
       origin,
       hint: 'write rules about requests with `authorization`, or remove it',
     }
   }
 }
 
-/** Guards, and credentials that sign what is sent: both need the call as a whole. */
-function isForCalls(policy: Attached): boolean {
-  if (policy.state !== 'valid') return false
-  if (policy.kind === 'guardrails') return true
-  return policy.kind === 'backendAuth' && (policy.value as { kind?: unknown }).kind === 'aws'
+function isGuard({ kind, state }: Attached): boolean {
+  return kind === 'guardrails' && state === 'valid'
+}
+
+/** Credentials that sign what is sent, which need the call as a whole. */
+function isSigner(policy: Attached): boolean {
+  if (policy.kind !== 'backendAuth' || policy.state !== 'valid') return false
+  return (policy.value as { kind?: unknown }).kind === 'aws'
 }
 
 function* reachingOthers(
   { backends, routes }: Model,
-  enforcedBy: Backend['kind'],
+  enforcedBy: readonly Backend['kind'][],
   isMeant: (policy: Attached) => boolean,
 ): Generator<Attached> {
-  const isOther = ({ kind }: Backend) => kind !== enforcedBy && kind !== 'invalid'
+  const isOther = ({ kind }: Backend) => !enforcedBy.includes(kind) && kind !== 'invalid'
   const others = new Set(backends.filter(isOther).map(({ name }) => name))
   for (const backend of backends) {
     if (isOther(backend)) yield* backend.policies

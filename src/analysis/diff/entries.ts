@@ -295,7 +295,7 @@ function repliesToAll({ replies }: Point): boolean {
 }
 
 const OWN_PLACES: ReadonlyMap<string, string> = new Map(
-  ['proxy', 'backend', 'llm'].map((variable) => [variable, `${variable}~`]),
+  ['proxy', 'backend', 'llm', 'a2a'].map((variable) => [variable, `${variable}~`]),
 )
 
 function placeOf({ listener, route, backend, provider }: Entry): string {

@@ -7,6 +7,7 @@ import type { Route } from '../../model/route.ts'
 import type { TcpRoute } from '../../model/tcp-route.ts'
 import { checkDynamicPolicies } from '../../reach/dynamic-policies.ts'
 import {
+  checkAgentPolicies,
   checkAiOnlyPolicies,
   checkMcpOnlyPolicies,
   withoutEffectOnProviders,
@@ -238,6 +239,7 @@ function* checkModel(model: Model): Generator<Diagnostic> {
   yield* withoutEffectOnProviders(model)
   yield* checkMcpOnlyPolicies(model)
   yield* checkAiOnlyPolicies(model)
+  yield* checkAgentPolicies(model)
 }
 
 /** The one before, where edits came back to it: whoever compares by identity sees no change. */

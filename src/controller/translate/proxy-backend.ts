@@ -53,7 +53,10 @@ export function toProxyBackend(
   const host = fixed ?? a2a
   if (host !== undefined) {
     const endpoint = endpointOf(`${bracketed(host.host ?? '')}:${host.port ?? ''}`)
-    if (endpoint !== undefined) return { ...identity, kind: 'host', endpoints: [endpoint] }
+    if (endpoint !== undefined) {
+      const own = a2a === undefined ? policies : [...policies, agentPolicy(identity)]
+      return { ...identity, kind: 'host', endpoints: [endpoint], policies: own }
+    }
     const message = 'host and port are not the address of a host'
     return invalid([
       complaint(read, fixed === undefined ? 'spec.a2a' : 'spec.static', 'PC0704', message),
@@ -87,6 +90,22 @@ export function toProxyBackend(
     dnsRebindingProtection,
   }
   return { ...identity, kind: 'mcp', targets: servers.targets, options }
+}
+
+/** What the kind of the backend says; one that is written among its policies comes first. */
+function agentPolicy({
+  name,
+  origin,
+}: Pick<Backend, 'name' | 'origin'>): Backend['policies'][number] {
+  return {
+    kind: 'a2a',
+    section: 'backend',
+    level: 'backend',
+    policy: `backend:${name}`,
+    origin,
+    state: 'valid',
+    value: {},
+  }
 }
 
 type AiSpec = NonNullable<ProxyBackendObject['spec']['ai']>

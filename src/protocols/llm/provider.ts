@@ -50,7 +50,10 @@ const RECORDS: Readonly<Record<string, ProviderAccess>> = {
   azure: access('azure.ai.openai', OPENAI, azurePath, { name: 'api-key', prefix: '' }),
   copilot: access('copilot', ['completions', 'responses', 'embeddings'], below('')),
   custom: {
-    telemetryName: ({ providerOverride }) => String(providerOverride ?? 'custom'),
+    telemetryName: ({ providerOverride }) => {
+      const name = String(providerOverride ?? 'custom')
+      return Object.hasOwn(TELEMETRY_NAMES, name) ? String(TELEMETRY_NAMES[name]) : name
+    },
     dialects: ({ formats }) =>
       formatsOf(formats).flatMap(({ type }) => FORMATS[type.toLowerCase()] ?? []),
     path: (path, { dialect, options }) => {
@@ -62,6 +65,9 @@ const RECORDS: Readonly<Record<string, ProviderAccess>> = {
     credential: BEARER,
   },
 }
+
+/** Presets whose name in OpenTelemetry is another one. */
+const TELEMETRY_NAMES: Readonly<Record<string, string>> = { mistral: 'mistral_ai', xai: 'x_ai' }
 
 /** Of a provider by its name in the configuration. */
 export function accessOf(provider: string): ProviderAccess {

@@ -2,6 +2,7 @@ import type { Exchange } from '../../exchange/exchange.ts'
 import type { JsonObject } from '../../model/json.ts'
 import { Catalog } from './catalog.ts'
 import { serveMcp } from './endpoint.ts'
+import { type GuardsFor, guardServer } from './guarded-server.ts'
 import { HttpMcpServer, type HttpServerOptions } from './http-server.ts'
 import { Names } from './names.ts'
 import { Seal } from './seal.ts'
@@ -17,6 +18,8 @@ export interface McpEndpointOptions<P> {
   readonly options: JsonObject
   readonly sealKey: Uint8Array
   readonly rules: McpRules<P>
+  /** What texts of calls and results must pass. */
+  readonly guardsFor: GuardsFor
 }
 
 export type ServerOptions =
@@ -35,8 +38,8 @@ export interface McpEndpoint {
 }
 
 export function createMcpEndpoint<P>(given: McpEndpointOptions<P>): McpEndpoint {
-  const { name, options, sealKey, rules } = given
-  const servers = given.servers.map((own) => openServer<P>(own))
+  const { name, options, sealKey, rules, guardsFor } = given
+  const servers = given.servers.map((own) => guardServer(openServer<P>(own), guardsFor))
   const { prefixMode, failureMode, dnsRebindingProtection } = options
   const isPrefixed = prefixMode === 'Always' || (prefixMode !== 'Never' && given.servers.length > 1)
   const plan: EndpointPlan<P> = {

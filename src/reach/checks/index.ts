@@ -2,6 +2,7 @@ import type { Report } from '../../diagnostics/report.ts'
 import type { Model } from '../../model/model.ts'
 import { checkDynamicPolicies } from '../dynamic-policies.ts'
 import {
+  checkAgentPolicies,
   checkAiOnlyPolicies,
   checkMcpOnlyPolicies,
   withoutEffectOnProviders,
@@ -32,6 +33,7 @@ const MODEL_CHECKS = [
   checkDynamicPolicies,
   withoutEffectOnProviders,
   checkMcpOnlyPolicies,
+  checkAgentPolicies,
   checkAiOnlyPolicies,
   shadowedPolicies,
 ] as const

@@ -2,7 +2,6 @@ import type { Message } from '../../reach/checks/place.ts'
 
 /** Policies that files written for others may name. */
 export const UNSUPPORTED_POLICIES: readonly string[] = [
-  'a2a',
   'ai',
   'backendTunnel',
   'delay',

@@ -68,8 +68,9 @@ export class StateStream {
         return own === undefined ? all : `${before}${JSON.stringify(own)}`
       })
     }
-    const json = text.slice(DATA.length)
-    return isJson(json) ? `${DATA}${editResponse(json, this.#map)}` : text
+    const start = text.indexOf('{')
+    const json = text.slice(start)
+    return isJson(json) ? `${text.slice(0, start)}${editResponse(json, this.#map)}` : text
   }
 }
 

@@ -1,0 +1,120 @@
+import type { BodyFlow, BodyTransformer } from '../exchange/body-part.ts'
+import type { Exchange } from '../exchange/exchange.ts'
+import { headerEdit } from '../exchange/header-edit.ts'
+import { type Reply, reply } from '../exchange/reply.ts'
+import type { ResponseDraft } from '../exchange/response-draft.ts'
+import type { A2a } from '../policies/a2a/schema.ts'
+import { type CardAddress, differentStart, rewriteCard } from '../protocols/a2a/card.ts'
+import { a2aErrorFormat } from '../protocols/a2a/errors.ts'
+import { type A2aMessage, readA2a } from '../protocols/a2a/message.ts'
+import type { BackendProgram } from './program.ts'
+import type { PlacedPart } from './way-back.ts'
+
+/** Longer than any card. */
+const MAX_CARD = 4 * 1024 * 1024
+
+const UNREADABLE: Reply = { ...reply(502, 'upstream-invalid'), detail: 'agent-card' }
+
+/** A backend that is an agent: its messages are read before rules are evaluated. */
+export function withA2a(program: BackendProgram, { publicUrl }: A2a): BackendProgram {
+  const cards = new WeakMap<Exchange, NonNullable<A2aMessage['card']>>()
+
+  const describe = (exchange: Exchange): Reply | undefined => {
+    const { request, path, search } = exchange
+    const header = (name: string) => request.headers.get(name)
+    const read = readA2a({ verb: request.method, path, search, body: request.body, header })
+    if ('rejected' in read) return rejected(read.rejected, read.status)
+    exchange.a2a = read.attributes
+    if (read.card === undefined) return undefined
+    cards.set(exchange, read.card)
+    const edit = headerEdit({ set: [], remove: CARD_REQUEST })
+    exchange.requestEdit = exchange.requestEdit.with(edit)
+    return undefined
+  }
+
+  const isCard = (exchange: Exchange, draft: ResponseDraft) =>
+    !draft.isOwn && draft.status === 200 && draft.hasBody && cards.has(exchange)
+
+  const part: PlacedPart = {
+    policy: undefined,
+    response: (exchange, draft) => {
+      if (!isCard(exchange, draft)) return undefined
+      const coding = (draft.headers.get('content-encoding') ?? '').trim()
+      if (!/^(?:identity)?$/i.test(coding)) return UNREADABLE
+      draft.change(headerEdit({ set: [], remove: CARD_RESPONSE }))
+      return undefined
+    },
+    body: {
+      mode: 'stream',
+      open: (exchange, flow, draft) => {
+        if (draft === undefined || !isCard(exchange, draft)) return undefined
+        const within = cards.get(exchange) === 'result' ? ['result'] : []
+        const address = addressOf(exchange, publicUrl)
+        return collect(flow, (text) => rewrite(text, within, address))
+      },
+    },
+  }
+  return {
+    ...program,
+    errorFormat: a2aErrorFormat,
+    readsBody: true,
+    decodesBody: true,
+    describe,
+    run: (exchange) => describe(exchange) ?? program.run(exchange),
+    responseParts: [part, ...(program.responseParts ?? [])],
+  }
+}
+
+/** A card of the gateway depends on who asks, and is never what the agent keeps under this name. */
+const CARD_REQUEST = ['accept-encoding', 'if-none-match', 'if-modified-since', 'range']
+const CARD_RESPONSE = ['etag', 'last-modified', 'digest', 'content-digest', 'repr-digest']
+
+function rejected(message: string, status: number): Reply {
+  return { ...reply(status, 'bad-request'), detail: 'a2a-request', message }
+}
+
+function addressOf({ request, path }: Exchange, publicUrl: string | undefined): CardAddress {
+  const authority = request.headers.get('host') ?? request.host
+  const base = publicUrl ?? `${request.scheme}://${authority}`
+  return { base, ...differentStart(request.path, path) }
+}
+
+/** An error in the result of a call is no card, and stays as it is. */
+function rewrite(
+  text: string,
+  within: readonly string[],
+  address: CardAddress,
+): string | undefined {
+  const own = rewriteCard(text, within, address)
+  if (own !== undefined || within.length === 0) return own
+  try {
+    return 'error' in (JSON.parse(text) as object) ? text : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function collect(flow: BodyFlow, change: (text: string) => string | undefined): BodyTransformer {
+  const pieces: Buffer[] = []
+  let size = 0
+  return {
+    write(bytes) {
+      size += bytes.length
+      if (size > MAX_CARD) flow.fail(UNREADABLE)
+      else pieces.push(Buffer.from(bytes))
+      return true
+    },
+    end() {
+      if (size > MAX_CARD) return
+      const changed = change(Buffer.concat(pieces).toString('utf8'))
+      if (changed === undefined) {
+        flow.fail(UNREADABLE)
+        return
+      }
+      flow.write(Buffer.from(changed))
+      flow.end()
+    },
+    resume: () => flow.drained(),
+    abort() {},
+  }
+}

@@ -1,0 +1,21 @@
+import type { Exchange } from '../exchange/exchange.ts'
+import { type GuardRule, guardText } from '../protocols/llm/index.ts'
+import type { GuardMcpText, McpGuards } from '../protocols/mcp/guarded-server.ts'
+import { guardsOf } from './model-guards.ts'
+
+/** The guards of a request to MCP servers; undefined: none. */
+export function mcpGuardsFor({ guardrails }: Exchange): McpGuards | undefined {
+  if (guardrails.length === 0) return undefined
+  const { request, response } = guardsOf(guardrails)
+  return { request: guardBy(request), response: guardBy(response) }
+}
+
+function guardBy(rules: readonly GuardRule[]): GuardMcpText | undefined {
+  if (rules.length === 0) return undefined
+  return (text) => {
+    const guarded = guardText(text, rules)
+    return guarded.rejection === undefined
+      ? { text: guarded.text }
+      : { rejection: guarded.rejection.message }
+  }
+}

@@ -1,0 +1,42 @@
+import type { ErrorFormat } from '../../exchange/error-format.ts'
+import { gatewayMessage } from '../../exchange/gateway-messages.ts'
+import { callIdOf } from './message.ts'
+import { isCardPath, restCallOf } from './methods.ts'
+
+const INVALID_REQUEST = -32600
+const INTERNAL = -32603
+
+/** `google.rpc.Code`, which the REST binding has beside the status of HTTP. */
+const STATUSES: Readonly<Record<number, string | undefined>> = {
+  400: 'INVALID_ARGUMENT',
+  401: 'UNAUTHENTICATED',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  413: 'OUT_OF_RANGE',
+  415: 'INVALID_ARGUMENT',
+  429: 'RESOURCE_EXHAUSTED',
+  503: 'UNAVAILABLE',
+  504: 'DEADLINE_EXCEEDED',
+}
+
+/** Errors of the gateway as agents have them, in the binding that the client uses. */
+export const a2aErrorFormat: ErrorFormat = (request, { status, message }) => {
+  const { method, path, body, id } = request
+  const said = message ?? gatewayMessage(status, 'server')
+  const text = id === '' ? said : `${said} (request ${id})`
+  const isRest = method !== 'POST' || isCardPath(path) || restCallOf(method, path) !== undefined
+  const error = isRest
+    ? {
+        error: {
+          code: status,
+          status: STATUSES[status] ?? (status >= 500 ? 'INTERNAL' : 'FAILED_PRECONDITION'),
+          message: text,
+          details: [],
+        },
+      }
+    : { code: status >= 500 ? INTERNAL : INVALID_REQUEST, message: text }
+  const written = isRest
+    ? JSON.stringify(error)
+    : `{"jsonrpc":"2.0","id":${callIdOf(body)},"error":${JSON.stringify(error)}}`
+  return { body: Buffer.from(written), contentType: 'application/json', headers: [] }
+}

@@ -1,0 +1,190 @@
+import { readJson } from '../../cel/values/json-read.ts'
+import type { JsonObject, Value } from '../../cel/values/value.ts'
+import { jsonMembers } from '../json-text.ts'
+import { isCardPath, methodOf, restCallOf } from './methods.ts'
+
+export type Binding = 'JSONRPC' | 'HTTP+JSON'
+
+/** What is sent to an agent. */
+export interface A2aRequest {
+  readonly verb: string
+  /** As the agent gets it. */
+  readonly path: string
+  /** With its question mark, or empty. */
+  readonly search: string
+  readonly body: Uint8Array | undefined
+  header(name: string): string | undefined
+}
+
+export interface A2aMessage {
+  /** `a2a` in expressions; without `method` for what is no call. */
+  readonly attributes: JsonObject
+  readonly binding: Binding
+  /** The response is a card: of the agent, or in the result of a call. */
+  readonly card?: 'body' | 'result'
+}
+
+/** What the agent might read in another way than the rules. */
+export interface A2aRejection {
+  readonly rejected: string
+  readonly status: number
+}
+
+/** What reading a body may cost (cel/values/fuel.ts). */
+const READING_FUEL = 2_000_000
+
+export function readA2a(request: A2aRequest): A2aMessage | A2aRejection {
+  const { verb, search, body } = request
+  if (/^application\/grpc/i.test(request.header('content-type') ?? '')) {
+    return { rejected: 'gRPC is not served for agents.', status: 415 }
+  }
+  const path = decoded(request.path)
+  if (path === undefined) return { rejected: 'The path cannot be decoded.', status: 400 }
+  const isRead = verb === 'GET' || verb === 'HEAD'
+  const version = request.header('a2a-version') || queryValue(search, 'A2A-Version') || '0.3'
+  const none = { binding: 'HTTP+JSON', version, callbackUrls: [] }
+  if (isRead && isCardPath(path)) {
+    const attributes = { method: 'GetAgentCard', ...none }
+    return { attributes, binding: 'HTTP+JSON', card: 'body' }
+  }
+  const rest = restCallOf(verb, path)
+  if (rest === undefined && isRead) return { attributes: none, binding: 'HTTP+JSON' }
+  const read = body === undefined || body.length === 0 ? NO_BODY : parse(body)
+  if ('rejected' in read) return read
+  const { fields } = read
+  if (rest !== undefined) {
+    const contextId = queryValue(search, 'contextId') || queryValue(search, 'context_id')
+    const params = paramsOf(rest.method, fields ?? {}, {
+      ...(rest.taskId === undefined ? {} : { taskId: rest.taskId }),
+      ...(contextId === '' ? {} : { contextId }),
+    })
+    if ('rejected' in params) return params
+    const isCard = rest.method === 'GetExtendedAgentCard'
+    const attributes = { method: rest.method, binding: 'HTTP+JSON', version, ...params.read }
+    return { attributes, binding: 'HTTP+JSON', ...(isCard ? { card: 'body' } : {}) }
+  }
+  if (verb === 'OPTIONS') return { attributes: none, binding: 'HTTP+JSON' }
+  if (fields === undefined || fields.jsonrpc !== '2.0' || typeof fields.method !== 'string') {
+    return { rejected: 'The request is not a call that A2A has.', status: 400 }
+  }
+  const method = methodOf(fields.method)
+  const params = paramsOf(method, isObject(fields.params) ? fields.params : {}, {})
+  if ('rejected' in params) return params
+  const isCard = method === 'GetExtendedAgentCard'
+  const attributes = { method, binding: 'JSONRPC', version, ...params.read }
+  return { attributes, binding: 'JSONRPC', ...(isCard ? { card: 'result' } : {}) }
+}
+
+interface ReadBody {
+  readonly fields: JsonObject | undefined
+}
+
+const NO_BODY: ReadBody = { fields: undefined }
+
+function parse(body: Uint8Array): ReadBody | A2aRejection {
+  const allowance = { left: READING_FUEL }
+  const value = readJson(Buffer.from(body).toString('utf8'), { duplicates: 'refuse', allowance })
+  if (allowance.left < 0) return rejection('The body has too many fields to be read.', 413)
+  if (Array.isArray(value)) return rejection('Batches are not served.')
+  if (!isObject(value)) return rejection('The body is not a JSON object, or names a field twice.')
+  return { fields: value }
+}
+
+function rejection(rejected: string, status = 400): A2aRejection {
+  return { rejected, status }
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Methods whose `id` is that of a task. */
+const OF_TASK: ReadonlySet<string> = new Set(['GetTask', 'CancelTask', 'SubscribeToTask'])
+
+/** What rules read of the parameters, in the spellings that agents take. */
+function paramsOf(
+  method: string,
+  params: JsonObject,
+  known: { readonly taskId?: string; readonly contextId?: string },
+): { readonly read: JsonObject } | A2aRejection {
+  const message = isObject(params.message) ? params.message : {}
+  const tasks = [
+    known.taskId,
+    ...(OF_TASK.has(method) ? [params.id] : []),
+    ...spellings(params, 'taskId', 'task_id'),
+    ...spellings(message, 'taskId', 'task_id'),
+    ...[params.name, params.parent].map(taskOfName),
+  ]
+  const contexts = [
+    known.contextId,
+    ...spellings(params, 'contextId', 'context_id'),
+    ...spellings(message, 'contextId', 'context_id'),
+  ]
+  const taskId = only(tasks)
+  const contextId = only(contexts)
+  if (taskId === undefined || contextId === undefined) {
+    return rejection('The request names two tasks or two contexts.')
+  }
+  const { message: _, metadata: __, ...rest } = params
+  const callbackUrls: string[] = []
+  collectUrls(rest, callbackUrls)
+  const tenant = typeof params.tenant === 'string' ? params.tenant : ''
+  return {
+    read: {
+      ...(taskId === '' ? {} : { taskId }),
+      ...(contextId === '' ? {} : { contextId }),
+      ...(tenant === '' ? {} : { tenant }),
+      callbackUrls,
+    },
+  }
+}
+
+function spellings(fields: JsonObject, ...names: readonly string[]): (Value | undefined)[] {
+  return names.map((name) => fields[name])
+}
+
+/** `tasks/ID/pushNotificationConfigs/…`, as drafts of 1.0 have it. */
+function taskOfName(name: Value | undefined): string | undefined {
+  return typeof name === 'string' ? /^(?:.*\/)?tasks\/([^/]+)/.exec(name)?.[1] : undefined
+}
+
+/** Empty: none is named. Undefined: more than one is. */
+function only(values: readonly (Value | undefined)[]): string | undefined {
+  const named = new Set(values.filter((value) => typeof value === 'string' && value !== ''))
+  return named.size > 1 ? undefined : (([...named][0] as string | undefined) ?? '')
+}
+
+/** Every `url` of the parameters but for those of the message itself, which are content. */
+function collectUrls(value: Value | undefined, found: string[]): void {
+  if (Array.isArray(value)) for (const item of value) collectUrls(item as Value, found)
+  if (!isObject(value)) return
+  for (const [name, own] of Object.entries(value)) {
+    if (name === 'url' && typeof own === 'string') found.push(own)
+    else collectUrls(own, found)
+  }
+}
+
+function decoded(path: string): string | undefined {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return undefined
+  }
+}
+
+function queryValue(search: string, name: string): string {
+  return search === '' ? '' : (new URLSearchParams(search).get(name) ?? '')
+}
+
+/** The id of a call as its client wrote it, for an error that belongs to it. */
+export function callIdOf(body: Uint8Array | undefined): string {
+  if (body === undefined || body.length === 0) return 'null'
+  const text = Buffer.from(body).toString('utf8')
+  try {
+    const { id } = JSON.parse(text) as { id?: unknown }
+    if (typeof id !== 'string' && typeof id !== 'number') return 'null'
+    return jsonMembers(text).get('id') ?? 'null'
+  } catch {
+    return 'null'
+  }
+}
