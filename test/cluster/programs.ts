@@ -117,7 +117,9 @@ export class Programs {
     } catch {
       return undefined
     }
-    return (JSON.parse(text).parts as readonly (readonly string[])[])
+    const lines = text.split('\n').filter((line) => line.startsWith('['))
+    return lines
+      .map((line) => JSON.parse(line) as readonly string[])
       .map(([name, , bytes]) => `${name} ${Buffer.from(bytes ?? '', 'base64')}`)
       .join('\n')
   }

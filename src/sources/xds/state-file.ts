@@ -1,19 +1,43 @@
-import { open, readFile, rename, rm } from 'node:fs/promises'
+import { type FileHandle, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
-import type { StoredModel } from '../../xds/replica.ts'
+import type { StoredModel, StoredPart } from '../../xds/replica.ts'
 
-const FORMAT = 2
+const FORMAT = 3
+
+/** Lines that were written over count for nothing: the file is at most so much larger than needed. */
+const MAX_GROWTH = 2
+const SMALL_BYTES = 65_536
+
+/** A part; without a text, one that is gone. */
+type PartLine = readonly [name: string, version?: string, base64?: string]
+
+interface Head {
+  readonly format: number
+}
+/** All lines before it are one configuration. */
+interface Commit {
+  readonly version: string
+}
 
 /**
  * The last configuration that was applied, so that a proxy which is started again serves it while
  * the controller is away. It has keys and certificates: nobody else may read it.
+ *
+ * A line for each part, and one that says that the configuration is complete. What changes is
+ * appended, so that an edit costs what it changes; from time to time, and whenever a secret goes,
+ * the file is written anew.
  */
 export class StateFile {
   readonly #path: string
   readonly #failed: (problem: Diagnostic) => void
   #next: StoredModel | undefined
   #writing: Promise<void> | undefined
+  /** Name → version of what the file says; undefined: it is to be written anew. */
+  #written: Map<string, string> | undefined
+  #bytes = 0
+  /** Of the file when it was written anew. */
+  #base = 0
 
   constructor(path: string, failed: (problem: Diagnostic) => void) {
     this.#path = path
@@ -23,14 +47,7 @@ export class StateFile {
   /** Undefined: there is none, or it cannot be used. */
   async read(): Promise<StoredModel | undefined> {
     try {
-      const stored = JSON.parse(await readFile(this.#path, 'utf8')) as Stored
-      if (stored.format !== FORMAT) throw new Error(`format ${stored.format} is not known`)
-      const parts = stored.parts.map(([name, version, text]) => ({
-        name,
-        version,
-        bytes: Buffer.from(text, 'base64'),
-      }))
-      return { version: stored.version, parts }
+      return readLines(await readFile(this.#path, 'utf8'))
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.reject(error)
       return undefined
@@ -56,33 +73,53 @@ export class StateFile {
 
   async #writeAll(): Promise<void> {
     while (this.#next !== undefined) {
-      const { version, parts } = this.#next
+      const model = this.#next
       this.#next = undefined
-      const stored: Stored = {
-        format: FORMAT,
-        version,
-        parts: parts.map((part) => [
-          part.name,
-          part.version,
-          Buffer.from(part.bytes).toString('base64'),
-        ]),
-      }
-      await this.#replace(JSON.stringify(stored)).catch((error: unknown) => this.reject(error))
+      await this.#store(model).catch((error: unknown) => {
+        // Nobody knows how much of it is there.
+        this.#written = undefined
+        this.reject(error)
+      })
     }
     this.#writing = undefined
   }
 
+  async #store(model: StoredModel): Promise<void> {
+    const lines = this.#written && changes(this.#written, model)
+    const text = lines && textOf(lines, model.version)
+    const size = text === undefined ? 0 : this.#bytes + Buffer.byteLength(text)
+    if (text === undefined || size > Math.max(SMALL_BYTES, this.#base * MAX_GROWTH)) {
+      await this.#replace(model)
+      return
+    }
+    const isOwn = await withFile(this.#path, 'a', async (file) => {
+      // Somebody else wrote it meanwhile: a process that is not gone yet, or an operator.
+      if ((await file.stat()).size !== this.#bytes) return false
+      await file.writeFile(text)
+      await file.datasync()
+      return true
+    })
+    if (!isOwn) {
+      await this.#replace(model)
+      return
+    }
+    this.#bytes = size
+    for (const [name, version] of lines ?? []) {
+      if (version === undefined) this.#written?.delete(name)
+      else this.#written?.set(name, version)
+    }
+  }
+
   /** A process that is killed meanwhile leaves the file before or the file after, never half of one. */
-  async #replace(text: string): Promise<void> {
+  async #replace({ version, parts }: StoredModel): Promise<void> {
+    const head = `${JSON.stringify({ format: FORMAT } satisfies Head)}\n`
+    const text = `${head}${textOf(parts.map(lineOf), version)}`
     const path = `${this.#path}.${process.pid}`
     try {
-      const file = await open(path, 'w', 0o600)
-      try {
+      await withFile(path, 'w', async (file) => {
         await file.writeFile(text)
         await file.sync()
-      } finally {
-        await file.close()
-      }
+      })
       await rename(path, this.#path)
     } catch (error) {
       await rm(path, { force: true })
@@ -90,11 +127,85 @@ export class StateFile {
     }
     const folder = await open(dirname(this.#path))
     await folder.sync().finally(() => folder.close())
+    this.#written = new Map(parts.map((part) => [part.name, part.version]))
+    this.#bytes = Buffer.byteLength(text)
+    this.#base = this.#bytes
   }
 }
 
-interface Stored {
-  readonly format: number
-  readonly version: string
-  readonly parts: readonly (readonly [name: string, version: string, base64: string])[]
+async function withFile<T>(
+  path: string,
+  flags: 'a' | 'w',
+  use: (file: FileHandle) => Promise<T>,
+): Promise<T> {
+  const file = await open(path, flags, 0o600)
+  try {
+    return await use(file)
+  } finally {
+    await file.close()
+  }
+}
+
+/** What is different now; undefined where a secret went, of which nothing is to stay. */
+function changes(
+  written: ReadonlyMap<string, string>,
+  { parts }: StoredModel,
+): readonly PartLine[] | undefined {
+  const lines: PartLine[] = []
+  let kept = 0
+  for (const part of parts) {
+    const known = written.get(part.name)
+    if (known !== undefined) kept++
+    if (known === part.version) continue
+    if (known !== undefined && isSecret(part.name)) return undefined
+    lines.push(lineOf(part))
+  }
+  if (kept === written.size) return lines
+  const names = new Set(parts.map(({ name }) => name))
+  for (const name of written.keys()) {
+    if (names.has(name)) continue
+    if (isSecret(name)) return undefined
+    lines.push([name])
+  }
+  return lines
+}
+
+function isSecret(name: string): boolean {
+  return name.startsWith('secrets/')
+}
+
+function lineOf({ name, version, bytes }: StoredPart): PartLine {
+  return [name, version, Buffer.from(bytes).toString('base64')]
+}
+
+function textOf(lines: readonly PartLine[], version: string): string {
+  const all = [...lines, { version } satisfies Commit]
+  return all.map((line) => `${JSON.stringify(line)}\n`).join('')
+}
+
+/** The last configuration that is complete: what a process was writing when it ended is left out. */
+function readLines(text: string): StoredModel {
+  const [first = '', ...rest] = text.split('\n')
+  const { format } = JSON.parse(first) as Head
+  if (format !== FORMAT) throw new Error(`format ${format} is not known`)
+  // Without an end of its line it is not whole.
+  const lines = rest.slice(0, -1)
+  const held = new Map<string, StoredPart>()
+  let pending: PartLine[] = []
+  let version: string | undefined
+  for (const line of lines) {
+    const value = JSON.parse(line) as PartLine | Commit
+    if (!('version' in value)) {
+      pending.push(value)
+      continue
+    }
+    for (const [name, own, base64] of pending) {
+      if (own === undefined || base64 === undefined) held.delete(name)
+      else held.set(name, { name, version: own, bytes: Buffer.from(base64, 'base64') })
+    }
+    pending = []
+    version = value.version
+  }
+  if (version === undefined) throw new Error('it is not complete')
+  return { version, parts: [...held.values()] }
 }

@@ -148,17 +148,19 @@ describe('a source that is a controller', () => {
 
   const damage: readonly (readonly [string, (text: string) => string])[] = [
     ['cut off', (text) => text.slice(0, -20)],
-    ['of another format', (text) => text.replace('"format":2', '"format":3')],
+    ['of another format', (text) => text.replace('"format":3', '"format":2')],
     ['changed in a resource', (text) => text.replace('routes/one', 'routes/two')],
     [
       'changed in a value',
       (text) => {
-        const stored = JSON.parse(text)
-        for (const part of stored.parts) {
-          const bytes = Buffer.from(part[2], 'base64').toString('latin1')
-          part[2] = Buffer.from(bytes.replace('["one"]', '["two"]'), 'latin1').toString('base64')
-        }
-        return JSON.stringify(stored)
+        const lines = text.split('\n').map((line) => {
+          const [name, version, base64] = line.startsWith('[') ? JSON.parse(line) : []
+          if (base64 === undefined) return line
+          const bytes = Buffer.from(base64, 'base64').toString('latin1')
+          const changed = Buffer.from(bytes.replace('["one"]', '["two"]'), 'latin1')
+          return JSON.stringify([name, version, changed.toString('base64')])
+        })
+        return lines.join('\n')
       },
     ],
     ['empty', () => ''],
