@@ -45,6 +45,8 @@ export interface ApiReply {
   readonly headers?: Readonly<Record<string, string>>
   /** Written as JSON; a string, with a content type of its own, as it is. */
   readonly body?: unknown
+  /** More for the audit trail: what it was before, and after. */
+  readonly audited?: Readonly<Record<string, string | number>>
   /** The response was written already. */
   readonly isWritten?: true
 }
