@@ -18,8 +18,6 @@ export const CLIENT = { id: 'gateway', secret: 'a-secret-of-the-client' } as con
 export interface ProviderOptions {
   /** Addresses of gateways, without a path. */
   readonly gateways: readonly string[]
-  /** Seconds that an access token lasts. */
-  readonly accessToken?: number
   /** Where logouts are told of. */
   readonly backChannel?: string
 }
@@ -28,7 +26,7 @@ export interface ProviderOptions {
 const { Provider } = await import('oidc-provider' as string)
 
 export async function startProvider(options: ProviderOptions): Promise<TestProvider> {
-  const { gateways, accessToken = 3_600, backChannel } = options
+  const { gateways, backChannel } = options
   const people = new Map<string, Readonly<Record<string, unknown>>>()
   const server: Server = createServer((request, response) => handle(request, response))
   server.listen(0, '127.0.0.1')
@@ -69,7 +67,9 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
       issueRefreshToken: async () => true,
       pkce: { required: () => true },
       ttl: {
-        AccessToken: accessToken,
+        // Of one person they are refreshed as soon as a second has passed.
+        AccessToken: (_: unknown, { accountId }: { readonly accountId: string }) =>
+          accountId === 'brief' ? 31 : 3_600,
         IdToken: 3_600,
         Session: 3_600,
         Grant: 3_600,
