@@ -263,7 +263,7 @@ async function serveUntilStopped(
         readMetrics: fleet.readMetrics,
         configuration: storage.configuration,
         runTool: openTools(terminal),
-        log,
+        log: { ...log, setLevel: fleet.setLogLevel },
         secrets,
       },
       authenticate,

@@ -47,6 +47,8 @@ export interface ApiReply {
   readonly body?: unknown
   /** More for the audit trail: what it was before, and after. */
   readonly audited?: Readonly<Record<string, string | number>>
+  /** What would keep the audit trail from being written. */
+  readonly afterAudit?: () => void
   /** The response was written already. */
   readonly isWritten?: true
 }

@@ -162,14 +162,14 @@ export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'PUT',
     path: '/api/logging',
-    summary: 'Sets the level of the log of this process until it stops; workers keep theirs.',
+    summary: 'Sets the level of the log of this gateway, its workers included, until it stops.',
     role: 'admin',
     body: level,
     responses: { 200: { description: 'The level.', schema: level } },
     run: ({ body }, { log }) => {
-      const before = log.level()
-      log.setLevel((body as z.output<typeof level>).level)
-      return { ...ok({ level: log.level() }), audited: { before, after: log.level() } }
+      const { level: after } = body as z.output<typeof level>
+      const audited = { before: log.level(), after }
+      return { ...ok({ level: after }), audited, afterAudit: () => log.setLevel(after) }
     },
   },
 ]

@@ -73,6 +73,7 @@ async function respond(
   const call: Call = { request, response, caller, parts, query: query.value, body: body.value }
   const reply = await endpoint.run(call, deps)
   if (endpoint.method !== 'GET' && endpoint.role !== 'viewer') audit(call, reply, deps)
+  reply.afterAudit?.()
   return reply
 }
 
