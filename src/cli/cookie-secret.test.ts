@@ -49,13 +49,6 @@ describe('the secret of cookies', () => {
     })
   }
 
-  it('is not needed where a file is only looked at', () => {
-    const { status, said } = call('validate', { oidc: OIDC })
-    assert.equal(status, 0, said)
-    assert.equal(call('validate', undefined, { OIDC_COOKIE_SECRET: GOOD }).status, 0)
-    assert.equal(call('validate', undefined, { OIDC_COOKIE_SECRET: 'weak' }).status, 1)
-  })
-
   for (const [what, adminAuth, words] of [
     ['an issuer without TLS', { oidc: { ...OIDC, issuer: 'http://login.example.com' } }, /https/],
     ['another path', { oidc: { ...OIDC, redirectUri: 'https://a.example/b' } }, /callback/],
