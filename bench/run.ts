@@ -17,6 +17,7 @@ import { protobuf } from './protobuf.ts'
 import { proxy } from './proxy.ts'
 import { type Report, renderReport } from './report.ts'
 import { stalls } from './stalls.ts'
+import { storage } from './storage.ts'
 import { telemetry } from './telemetry.ts'
 import { upstream } from './upstream.ts'
 
@@ -32,6 +33,7 @@ const BENCHES: ReadonlyMap<string, () => Promise<Report>> = new Map([
   ['controlplane', controlplane],
   ['stalls', stalls],
   ['jwt', jwt],
+  ['storage', storage],
   ['telemetry', telemetry],
   ['protobuf', protobuf],
   ['upstream', upstream],

@@ -1,25 +1,83 @@
+import { readFileSync } from 'node:fs'
+import { Agent, request } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
-import { startGateway } from '../test/storage/gateways.ts'
-import { SKIPPED, startServer } from '../test/storage/postgres.ts'
+import { type StoredGateway, startGateway } from '../test/storage/gateways.ts'
+import { SKIPPED, startServer, type TestServer } from '../test/storage/postgres.ts'
+import type { Report } from './report.ts'
 
-/** Edits until two replicas enforce them, and a start with many stored resources. */
 const EDITS = Number(process.env['EDITS'] ?? 100)
 const STORED = Number(process.env['STORED'] ?? 10_000)
+const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 9)
+/** Of one round and one gateway. */
+const REQUESTS = 10_000
+const CONNECTIONS = 32
 
-if (SKIPPED !== false) {
-  console.log(SKIPPED)
-  process.exit(0)
-}
-const server = await startServer()
-try {
-  await measureEdits(await server.database())
-  await measureStart(await server.database())
-} finally {
-  await server.remove()
+/** Edits until two replicas enforce them, a start with many edits, what a request costs. */
+export async function storage(): Promise<Report> {
+  if (SKIPPED !== false) return { intro: [SKIPPED], tables: [], targets: [] }
+  const server = await startServer()
+  try {
+    const edits = await measureEdits(await server.database())
+    const start = await measureStart(server, await server.database())
+    const shares = await measureRequests(await server.database())
+    const [p50, p99] = [at(edits, 0.5), at(edits, 0.99)]
+    const more = (at(shares, 0.5) - 1) * 100
+    const least = ((shares[0] as number) - 1) * 100
+    const most = ((shares.at(-1) as number) - 1) * 100
+    return {
+      intro: [
+        'Gateways with one worker each from the source, and PostgreSQL on the same machine. An edit is',
+        'a PUT to one replica, timed until both respond by it. The start has routes with a rule and a',
+        'backend each. CPU time per request is that of a gateway in database mode, compared with one',
+        `in readonly mode in ${ROUNDS} rounds of ${REQUESTS} requests.`,
+      ],
+      tables: [
+        {
+          title: 'Storage',
+          columns: ['', 'measured'],
+          rows: [
+            [`edit → enforced on two replicas, p50 of ${EDITS}`, `${p50.toFixed(0)} ms`],
+            [`edit → enforced on two replicas, p99 of ${EDITS}`, `${p99.toFixed(0)} ms`],
+            [`start with ${STORED} stored resources`, `${start.seconds.toFixed(2)} s`],
+            ['its CPU time', `${start.cpu.toFixed(2)} s`],
+            ['CPU time per request, lowest round', `${least.toFixed(1)} %`],
+            ['CPU time per request, highest round', `${most.toFixed(1)} %`],
+          ],
+        },
+      ],
+      targets: [
+        {
+          what: 'edit → enforced, p99',
+          wanted: '≤ 150 ms',
+          measured: `${p99.toFixed(0)} ms`,
+          met: p99 <= 150,
+        },
+        {
+          what: `start with ${STORED} stored resources`,
+          wanted: '< 3 s',
+          measured: `${start.seconds.toFixed(2)} s`,
+          met: start.seconds < 3,
+        },
+        {
+          what: 'CPU time per request beside readonly mode, median',
+          wanted: '≤ 3 %',
+          measured: `${more.toFixed(1)} %`,
+          met: more <= 3,
+        },
+      ],
+    }
+  } finally {
+    await server.remove()
+  }
 }
 
-async function measureEdits(url: string): Promise<void> {
+function at(sorted: readonly number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] as number
+}
+
+/** Milliseconds, sorted. */
+async function measureEdits(url: string): Promise<readonly number[]> {
   const gateways = await Promise.all([startGateway(url), startGateway(url)])
   const [first] = gateways
   const times: number[] = []
@@ -42,19 +100,15 @@ async function measureEdits(url: string): Promise<void> {
     times.push(performance.now() - started)
   }
   await Promise.all(gateways.map((one) => one.remove()))
-  times.sort((a, b) => a - b)
-  const at = (share: number) => times[Math.min(times.length - 1, Math.floor(share * times.length))]
-  console.log(
-    `edit → enforced on two replicas: p50 ${at(0.5)?.toFixed(0)} ms, p99 ${at(0.99)?.toFixed(0)} ms (${EDITS} edits)`,
-  )
+  return times.sort((a, b) => a - b)
 }
 
-async function measureStart(url: string): Promise<void> {
+async function measureStart(server: TestServer, url: string) {
   const maker = await startGateway(url)
   await maker.remove()
+  await server.query("insert into portcullis_changes values (1, 'import', 'bench', '')", [], url)
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  await client.query("insert into portcullis_changes values (1, 'import', 'bench', '')")
   await client.query(
     `insert into portcullis_resources
      select 'routes', 'route-' || n, 1, 'set', json_build_object(
@@ -70,6 +124,51 @@ async function measureStart(url: string): Promise<void> {
   const started = performance.now()
   const gateway = await startGateway(url)
   const seconds = (performance.now() - started) / 1_000
-  console.log(`start with ${STORED} stored resources: ${seconds.toFixed(2)} s`)
+  const cpu = cpuOf(gateway)
   await gateway.remove()
+  return { seconds, cpu }
+}
+
+/** CPU time per request of database mode by that of readonly mode, round by round, sorted. */
+async function measureRequests(url: string): Promise<readonly number[]> {
+  const [stored, readonly] = await Promise.all([startGateway(url), startGateway(undefined)])
+  const shares: number[] = []
+  for (let round = -1; round < ROUNDS; round++) {
+    const pair = round % 2 === 0 ? [stored, readonly] : [readonly, stored]
+    const spent = new Map<StoredGateway, number>()
+    for (const gateway of pair) {
+      const before = cpuOf(gateway)
+      await sendMany(gateway.port)
+      spent.set(gateway, cpuOf(gateway) - before)
+    }
+    // The first one warms both up.
+    if (round >= 0) shares.push((spent.get(stored) ?? 0) / (spent.get(readonly) ?? 1))
+  }
+  await Promise.all([stored.remove(), readonly.remove()])
+  return shares.sort((a, b) => a - b)
+}
+
+async function sendMany(port: number): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
+  let left = REQUESTS
+  const client = async () => {
+    while (left-- > 0) {
+      await new Promise<void>((resolve, reject) => {
+        request({ port, host: '127.0.0.1', path: '/home', agent }, (response) => {
+          response.resume().once('end', resolve)
+        })
+          .once('error', reject)
+          .end()
+      })
+    }
+  }
+  await Promise.all(Array.from({ length: CONNECTIONS }, client))
+  agent.destroy()
+}
+
+/** Seconds of all threads of the process. */
+function cpuOf({ child }: StoredGateway): number {
+  const text = readFileSync(`/proc/${child.pid}/stat`, 'utf8')
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / 100
 }

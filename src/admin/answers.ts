@@ -11,7 +11,7 @@ import {
   type MetricView,
   rendererOf,
 } from '../telemetry/exposition.ts'
-import { type Authenticate, isForeign } from './callers.ts'
+import { type Authenticate, hasRole, isForeign } from './callers.ts'
 import { type Answer, json, text } from './servers.ts'
 import { type FindUi, UI_PATH, uiAnswer, wantsPage } from './ui-files.ts'
 
@@ -96,8 +96,9 @@ export function adminResponses(
     [UI_PATH, uiAnswer(findUi)],
     [
       '/config_dump',
-      (request, response) => {
-        if (isForeign(request) || authenticate(request) === undefined) {
+      async (request, response) => {
+        const caller = isForeign(request) ? undefined : await authenticate(request)
+        if (caller === undefined || !hasRole(caller, 'viewer')) {
           text(response, 401, 'send the token that the gateway printed: Authorization: Bearer …\n')
           return
         }

@@ -9,11 +9,16 @@ export type Role = (typeof ROLES)[number]
 export interface Caller {
   /** As the audit trail names it. */
   readonly name: string
-  readonly role: Role
+  /** `none`: it is known who it is, and that is all. */
+  readonly role: Role | 'none'
+  /** To be sent with the response: the session of a browser was renewed. */
+  readonly cookies?: readonly string[]
 }
 
 /** Undefined: the caller did not authenticate as it must. */
-export type Authenticate = (request: IncomingMessage) => Caller | undefined
+export type Authenticate = (
+  request: IncomingMessage,
+) => Caller | undefined | Promise<Caller | undefined>
 
 /** Without a token every caller is the operator of this machine. */
 export function authenticateBy(token: string | undefined): Authenticate {
@@ -27,7 +32,7 @@ export function authenticateBy(token: string | undefined): Authenticate {
 }
 
 export function hasRole({ role }: Caller, needed: Role): boolean {
-  return ROLES.indexOf(role) >= ROLES.indexOf(needed)
+  return (ROLES as readonly string[]).indexOf(role) >= ROLES.indexOf(needed)
 }
 
 /**

@@ -12,7 +12,7 @@ export type Answer = (request: IncomingMessage, response: ServerResponse) => voi
  * A small server of our own, for operators: metrics, readiness, the admin API. Undefined where it
  * is off; a Diagnostic where it cannot listen. `broke`: told what a response threw. `isPrivate`: what
  * it shows is for operators alone, so that names are checked wherever it listens. `api`: all that is
- * below `/api/`, with whatever method.
+ * below `/api/`, with whatever method. `names`: further ones that it is called by.
  */
 export async function serve(
   address: Address,
@@ -21,11 +21,12 @@ export async function serve(
   broke: (error: unknown) => void = () => {},
   isPrivate = false,
   api?: Answer,
+  names: readonly string[] = [],
 ): Promise<Server | Diagnostic | undefined> {
   if (address.kind === 'off') return undefined
   const checksHost = address.kind !== 'unix' && (isPrivate || isLoopback(address.host))
   const server = createServer((request, response) => {
-    if (checksHost && !isOwnName(request.headers.host ?? '')) {
+    if (checksHost && !isOwnName(request.headers.host ?? '', names)) {
       text(response, 421, 'use localhost, an IP address or the name of this machine\n')
       return
     }
@@ -70,11 +71,12 @@ async function run(
  * A page in somebody's browser may have a name of its own that leads to this machine, and would then
  * be shown what only its operator is meant to see. It cannot have one of these.
  */
-function isOwnName(host: string): boolean {
+function isOwnName(host: string, names: readonly string[]): boolean {
   const name = host.replace(/:[0-9]*$/, '').toLowerCase()
   if (name.startsWith('[')) return name.endsWith(']') && isIP(name.slice(1, -1)) === 6
   // HTTP/1.0 need not say it, but every browser does.
-  return ['', 'localhost', hostname().toLowerCase()].includes(name) || isIP(name) === 4
+  const own = ['', 'localhost', hostname().toLowerCase(), ...names]
+  return own.includes(name) || isIP(name) === 4
 }
 
 /** Undefined once it listens. */

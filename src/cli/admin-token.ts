@@ -1,34 +1,79 @@
 import { randomBytes } from 'node:crypto'
 import { type Authenticate, authenticateBy } from '../admin/callers.ts'
+import type { Login } from '../admin/login.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
-import { isLoopback, type Settings } from '../model/settings.ts'
+import { type AdminAuthSettings, isLoopback, type Settings } from '../model/settings.ts'
+import type { Store } from '../sources/database/store.ts'
+import type { Logger } from '../telemetry/log.ts'
+import { COOKIE_SECRET } from './cookie-secret.ts'
 import type { Terminal } from './define.ts'
 
 const VARIABLE = 'PORTCULLIS_ADMIN_TOKEN'
 const MIN_LENGTH = 16
 
+export interface AdminAccess {
+  readonly authenticate: Authenticate
+  /** For people, if the file says how. */
+  readonly login: Login | undefined
+  /** Names by which browsers know the admin port. */
+  readonly names: readonly string[]
+}
+
+export interface AdminAccessOptions {
+  readonly file: string
+  readonly settings: Settings
+  readonly store: Store | undefined
+  readonly log: Logger
+  readonly terminal: Pick<Terminal, 'environment' | 'err'>
+}
+
 /**
- * Who may use the admin API. On this machine it is whoever can connect, unless a token is set;
- * beyond it a token is needed, and is made and printed where none is set.
+ * Who may use the admin API. On this machine it is whoever can connect, unless a token or a login is
+ * set; beyond it one of both is needed, and a token is made and printed if neither is set.
  */
-export function openAdmin(
-  { admin }: Settings,
-  { environment, err }: Pick<Terminal, 'environment' | 'err'>,
-): Authenticate | Diagnostic {
+export async function openAdmin(
+  options: AdminAccessOptions,
+): Promise<AdminAccess | readonly Diagnostic[]> {
+  const { settings, terminal } = options
+  const { admin, adminAuth } = settings
+  const { environment, err } = terminal
   const given = environment[VARIABLE]
   if (given !== undefined && (given.length < MIN_LENGTH || !/^[!-~]+$/.test(given))) {
-    return {
-      code: 'PC0407',
-      severity: 'error',
-      message: `\`${VARIABLE}\` is not a token of at least ${MIN_LENGTH} printable characters`,
-      origin: { kind: 'object', object: 'environment', field: VARIABLE },
-      hint: 'make one with `openssl rand -hex 32`',
-    }
+    return [
+      {
+        code: 'PC0407',
+        severity: 'error',
+        message: `\`${VARIABLE}\` is not a token of at least ${MIN_LENGTH} printable characters`,
+        origin: { kind: 'object', object: 'environment', field: VARIABLE },
+        hint: 'make one with `openssl rand -hex 32`',
+      },
+    ]
   }
+  if (adminAuth !== undefined) return withLogin(adminAuth, given, options)
+  const access = { login: undefined, names: [] }
   const isOpen = admin.kind !== 'tcp' || isLoopback(admin.host)
-  if (given === undefined && isOpen) return authenticateBy(undefined)
-  if (given !== undefined) return authenticateBy(given)
+  if (given !== undefined || isOpen) return { ...access, authenticate: authenticateBy(given) }
   const token = randomBytes(24).toString('base64url')
   err(`the token of the admin API, which is not printed again: ${token}\n`)
-  return authenticateBy(token)
+  return { ...access, authenticate: authenticateBy(token) }
+}
+
+async function withLogin(
+  settings: AdminAuthSettings,
+  token: string | undefined,
+  { file, store, log, terminal }: AdminAccessOptions,
+): Promise<AdminAccess | readonly Diagnostic[]> {
+  // Loaded for gateways at which people sign in, and for no other.
+  const { compileRoles } = await import('./admin-roles.ts')
+  const { openLogin } = await import('./admin-login.ts')
+  const roleOf = compileRoles(file, settings)
+  if (typeof roleOf !== 'function') return roleOf
+  const secret = terminal.environment[COOKIE_SECRET] ?? ''
+  const { login, authenticate } = openLogin({ settings, secret, roleOf, store, log })
+  const byToken = token === undefined ? undefined : authenticateBy(token)
+  return {
+    login,
+    names: [new URL(settings.oidc.redirectUri).hostname],
+    authenticate: async (request) => (await byToken?.(request)) ?? (await authenticate(request)),
+  }
 }

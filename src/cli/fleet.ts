@@ -2,7 +2,7 @@ import own from '../../package.json' with { type: 'json' }
 import type { Model } from '../model/model.ts'
 import type { Settings } from '../model/settings.ts'
 import { type Applied, Gateway } from '../proxy/gateway.ts'
-import type { Decided } from '../proxy/worker-messages.ts'
+import type { Decided, LogLevel } from '../proxy/worker-messages.ts'
 import { type WorkerEnd, Workers } from '../proxy/workers.ts'
 import type { DecisionFile } from '../telemetry/decision-file.ts'
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
@@ -22,6 +22,8 @@ export interface Fleet {
   serving(): number
   /** If it is not strict, part by part: see Gateway.apply. */
   apply(model: Model, isStrict?: boolean, written?: Settings): Promise<Applied>
+  /** Of all processes, until they stop. */
+  setLogLevel(level: LogLevel): void
   drain(): Promise<void>
   readMetrics(): Promise<Iterable<MetricView>>
   decisions(query: DecisionQuery): Promise<readonly DecisionRecord[]>
@@ -61,6 +63,7 @@ export function openFleet(
         if (applied.isApplied) gateway.updateCatalog(written)
         return applied
       },
+      setLogLevel: (level) => log.setLevel(level),
       drain: async () => {
         await gateway.drain()
         stop()
@@ -83,6 +86,10 @@ export function openFleet(
     size,
     serving: () => workers.serving,
     apply: (model, isStrict, written) => workers.apply(model, isStrict, written),
+    setLogLevel: (level) => {
+      log.setLevel(level)
+      workers.setLogLevel(level)
+    },
     drain: async () => {
       await workers.drain()
       stop()

@@ -38,13 +38,13 @@ import { openAdmin } from './admin-token.ts'
 import { banner } from './banner.ts'
 import { loadServable, servable } from './check-model.ts'
 import { type ControllerOptions, onlySettings, openController } from './controller-source.ts'
+import { cookieSecretProblems } from './cookie-secret.ts'
 import { openDecisionFile } from './decision-file.ts'
 import { defineCommand, type Terminal } from './define.ts'
 import { openEmbedded } from './embedded-storage.ts'
 import { startExampleBackend } from './example-backend.ts'
 import { openFleet, openMetrics } from './fleet.ts'
 import { LintApart } from './lint-apart.ts'
-import { notImplemented } from './not-implemented.ts'
 import { outliveErrors } from './outlive-errors.ts'
 import { isOwnFile, ownFile } from './own-files.ts'
 import { painter } from './paint.ts'
@@ -81,7 +81,7 @@ export const run = defineCommand({
     const read = runToCompletion(servable(path, loaded.result, { isStrict }))
     const unserved = controller && read.value ? onlySettings(path, read.value) : []
     const missing = [
-      ...notImplemented(environment),
+      ...cookieSecretProblems(loaded.settings, environment),
       ...sessionKeyProblems(environment),
       ...unserved,
     ]
@@ -186,14 +186,17 @@ async function serveUntilStopped(
     metrics,
     changed: () => reload(),
   })
-  const authenticate = openAdmin(settings, terminal)
-  if ('code' in storage || 'code' in authenticate) {
+  const access =
+    'code' in storage
+      ? [storage]
+      : await openAdmin({ file, settings, store: storage.store, log, terminal })
+  if ('code' in storage || !('authenticate' in access)) {
     await fleet.drain()
     await records?.close()
     sink.close()
-    const wrong = [storage, authenticate].flatMap((one) => ('code' in one ? [one] : []))
-    return refuse([...warnings, ...wrong], terminal)
+    return refuse([...warnings, ...(access as readonly Diagnostic[])], terminal)
   }
+  const { authenticate, login, names } = access
   const { store } = storage
   const applied = await apply(first, isStrict)
   if (!applied.isApplied) {
@@ -257,10 +260,11 @@ async function serveUntilStopped(
         readMetrics: fleet.readMetrics,
         configuration: storage.configuration,
         runTool: openTools(terminal),
-        log,
+        log: { ...log, setLevel: fleet.setLogLevel },
         secrets,
       },
       authenticate,
+      login,
     )
     return api(request, response)
   }
@@ -272,6 +276,7 @@ async function serveUntilStopped(
       broke,
       true,
       lazyApi,
+      names,
     ),
     serve(settings.stats, metricsResponses(fleet.readMetrics), at('config.statsAddr'), broke),
     serve(

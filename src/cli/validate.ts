@@ -4,9 +4,9 @@ import { collector } from '../diagnostics/report.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import { loadText } from '../sources/file/load.ts'
 import { checkModel, provenErrors } from './check-model.ts'
+import { cookieSecretProblems } from './cookie-secret.ts'
 import { defineCommand, type Terminal } from './define.ts'
 import { loadConfiguration, prepareFor } from './load-configuration.ts'
-import { notImplemented } from './not-implemented.ts'
 import { FILES, FORMAT, filesOf, formatOf, readArgs } from './read-args.ts'
 
 export const validate = defineCommand({
@@ -63,7 +63,7 @@ function checkFile(file: string, { environment, readInput }: Terminal): readonly
     text === undefined
       ? loadConfiguration(file, { environment }).result
       : loadText(text, name, { environment }).result
-  const diagnostics = [...read, ...notImplemented(environment)]
+  const diagnostics = [...read, ...cookieSecretProblems(undefined, environment)]
   // Files that could not be read have been told of; what they hold is not known.
   if (model === undefined || hasErrors(diagnostics)) return diagnostics
   const all = collector()

@@ -8,6 +8,7 @@ import { Gateway } from '../proxy/gateway.ts'
 import { QuotaLeases } from '../proxy/quota-leases.ts'
 import type { QuotaOrder } from '../proxy/quota-messages.ts'
 import type { Decided, Order, Report } from '../proxy/worker-messages.ts'
+import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { openLog } from '../telemetry/open-log.ts'
 import { watchProcess } from '../telemetry/process-metrics.ts'
@@ -52,10 +53,15 @@ export function runWorker(number: string): Promise<number> {
         quotas.receive(order)
         return
       }
+      if (order.kind === 'log-level') {
+        serving?.log.setLevel(order.level)
+        return
+      }
       if (order.kind === 'apply') {
         resumeOptimization()
         boundYoungSpace()
         serving ??= begin(order.settings, number, order.ticketSecret, quotas)
+        if (order.logLevel !== undefined) serving.log.setLevel(order.logLevel)
         const { gateway } = serving
         const { model, secrets, isStrict } = order
         if (secrets.size > 0) {
@@ -84,6 +90,7 @@ export function runWorker(number: string): Promise<number> {
 
 interface Serving {
   readonly gateway: Gateway
+  readonly log: Logger
   readonly metrics: Metrics
   readonly close: () => Promise<void>
 }
@@ -121,7 +128,7 @@ function begin(
     stop()
     sink.close()
   }
-  return { gateway, metrics, close }
+  return { gateway, log, metrics, close }
 }
 
 /** One process writes the file, so that there is one chain of records. */

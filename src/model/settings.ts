@@ -10,6 +10,7 @@ export interface Settings {
   readonly workers: number | 'auto'
   readonly enableIpv6: boolean
   readonly admin: Address
+  readonly adminAuth?: AdminAuthSettings
   readonly stats: Address
   readonly readiness: Address
   readonly dns: DnsSettings
@@ -37,6 +38,19 @@ export type Address =
 /** Whether only this machine can connect there. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
+}
+
+/** Who may use the admin API, beside those who have its token. */
+export interface AdminAuthSettings {
+  readonly oidc: {
+    readonly issuer: string
+    readonly clientId: string
+    readonly clientSecret?: Secret
+    readonly redirectUri: string
+    readonly scopes: readonly string[]
+  }
+  /** Role → expression over `jwt`. */
+  readonly roles: { readonly viewer?: string; readonly editor?: string; readonly admin?: string }
 }
 
 export interface DnsSettings {

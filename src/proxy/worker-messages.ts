@@ -3,10 +3,13 @@ import type { Secrets } from '../model/secret.ts'
 import type { Settings } from '../model/settings.ts'
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
 import type { DecisionQuery } from '../telemetry/decision-ring.ts'
+import type { Logger } from '../telemetry/log.ts'
 import type { Snapshot } from '../telemetry/snapshot.ts'
 import type { Batch } from './decision-batch.ts'
 import type { Applied } from './gateway.ts'
 import type { QuotaOrder } from './quota-messages.ts'
+
+export type LogLevel = ReturnType<Logger['level']>
 
 /** From the parent to a worker. */
 export type Order =
@@ -21,7 +24,10 @@ export type Order =
       readonly isStrict: boolean
       /** TLS sessions that began with one worker go on with any. */
       readonly ticketSecret: Uint8Array
+      /** Set while it runs; absent: as the settings say. */
+      readonly logLevel?: LogLevel
     }
+  | { readonly kind: 'log-level'; readonly level: LogLevel }
   | { readonly kind: 'snapshot'; readonly id: number }
   | { readonly kind: 'decisions'; readonly id: number; readonly query: DecisionQuery }
   | { readonly kind: 'drain' }

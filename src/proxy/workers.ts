@@ -10,7 +10,7 @@ import type { Snapshot } from '../telemetry/snapshot.ts'
 import type { Applied } from './gateway.ts'
 import type { QuotaReport } from './quota-messages.ts'
 import { QuotaOwner } from './quota-owner.ts'
-import type { Decided, Order, Report } from './worker-messages.ts'
+import type { Decided, LogLevel, Order, Report } from './worker-messages.ts'
 
 /** A worker that keeps crashing is not started more often than this. */
 const SHORTEST_LIFE = 1_000
@@ -56,6 +56,7 @@ export class Workers {
   #serials = 0
   #model: Model | undefined
   #isStrict = true
+  #logLevel: LogLevel | undefined
   #ids = 0
   #isDraining = false
 
@@ -125,6 +126,12 @@ export class Workers {
   #askAll(order: (id: number) => Order): Promise<readonly (Report | undefined)[]> {
     const workers = [...this.#workers.values()]
     return Promise.all(workers.map((worker) => this.#ask(worker, order, PATIENCE)))
+  }
+
+  /** Until they stop; also of workers that begin later. */
+  setLogLevel(level: LogLevel): void {
+    this.#logLevel = level
+    for (const { child } of this.#workers.values()) send(child, { kind: 'log-level', level })
   }
 
   /** Lets every worker finish what it has; answers when all are gone. */
@@ -220,6 +227,7 @@ export class Workers {
       secrets: secretsIn(model),
       isStrict,
       ticketSecret: this.#ticketSecret,
+      ...(this.#logLevel === undefined ? {} : { logLevel: this.#logLevel }),
     }))
     if (report?.kind !== 'applied') return { isApplied: false, diagnostics: [], quotas: [] }
     // One that rejects a change goes on with what it has, as all of them do.

@@ -19,6 +19,7 @@ export interface ImportRow {
 export const IMPORT_TABLE: readonly ImportRow[] = [
   { folders: ['diagnostics', 'protobuf'], mayImport: [] },
   { folders: ['telemetry'], mayImport: ['protobuf'] },
+  { folders: ['oidc'], mayImport: [] },
   { folders: ['cel', 'model'], mayImport: ['diagnostics'] },
   { folders: ['exchange'], mayImport: ['cel', 'model', 'telemetry'] },
   { folders: ['wire'], mayImport: ['exchange', 'telemetry'] },

@@ -94,7 +94,7 @@ describe('NOTES.txt', options, () => {
   }
 })
 
-describe('NOTES.txt of what is not implemented', options, () => {
+describe('NOTES.txt of what has no effect', options, () => {
   const notesOf = (chart: Chart, values: Values) => {
     const args = ['install', 'edge', chartFolder(chart), '--dry-run=client', '--values', '-']
     const { status, stdout, stderr } = runHelm(args, JSON.stringify(values))
@@ -102,16 +102,6 @@ describe('NOTES.txt of what is not implemented', options, () => {
     return stdout.slice(stdout.indexOf('NOTES:'))
   }
   const url = 'postgres://a:b@c:5432/d'
-
-  for (const [values, words] of [
-    [{ oidc: { enabled: true, cookieSecretName: 'a' } }, ['`oidc.enabled`']],
-  ] as const) {
-    it(`${JSON.stringify(values)}: says that the gateway does not start`, () => {
-      const notes = notesOf('portcullis-standalone', values)
-      assert.match(notes, /NOT IMPLEMENTED in this version.*does not start/)
-      for (const word of words) assert.ok(notes.includes(word), notes)
-    })
-  }
 
   it('says nothing of the kind for what works', () =>
     assert.doesNotMatch(notesOf('portcullis-standalone', {}), /NOT IMPLEMENTED|Without effect/))
@@ -131,6 +121,7 @@ describe('NOTES.txt of what is not implemented', options, () => {
     [{ config: { config: { standardAttributes: {} } } }, '`config.config.standardAttributes`'],
     [{ database: { postgres: { url } } }, '`database.postgres.url`'],
     [{ oidc: { cookieSecretName: 'a' } }, '`oidc.cookieSecretName`'],
+    [{ oidc: { enabled: true, cookieSecretName: 'a' } }, '`oidc.enabled`'],
   ] as const) {
     it(`${JSON.stringify(values)}: says that it has no effect`, () => {
       const notes = notesOf('portcullis-standalone', values)

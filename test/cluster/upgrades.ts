@@ -144,13 +144,13 @@ export function describeUpgrades(clusterHere: () => Cluster): void {
       assert.equal(await ask(), 401)
     })
 
-    it('so is what this version does not implement', async () => {
+    it('so is a weak cookie secret', async () => {
       const before = everything()
       const secret = `OIDC_COOKIE_SECRET=${'0f'.repeat(32)}`
       kubectl('create', 'secret', 'generic', 'cookies', `--from-literal=${secret}`)
       const values = { ...example(), oidc: { enabled: true, cookieSecretName: 'cookies' } }
       await assert.rejects(helm(['upgrade', 'edge', CHART, ...WAIT], values), /pre-upgrade/)
-      assert.match(kubectl('logs', 'job/edge-validate'), /error\[PC0224\].*OIDC_COOKIE_SECRET/)
+      assert.match(kubectl('logs', 'job/edge-validate'), /error\[PC0407\].*OIDC_COOKIE_SECRET/)
       assert.deepEqual(everything(), before)
     })
 

@@ -34,6 +34,10 @@ export interface GatewayOptions {
   readonly routes?: string
   /** It is not waited for. */
   readonly isWaiting?: boolean
+  /** More of `config`. */
+  readonly config?: object
+  /** The port of the admin API, for whoever has to know it before. */
+  readonly adminPort?: number
 }
 
 const ROUTES = `- name: home
@@ -42,12 +46,19 @@ const ROUTES = `- name: home
 `
 
 export async function startGateway(
-  url: string,
-  { environment = {}, stateFile, routes = ROUTES, isWaiting = false }: GatewayOptions = {},
+  url: string | undefined,
+  options: GatewayOptions = {},
 ): Promise<StoredGateway> {
+  const { environment = {}, stateFile, routes = ROUTES, isWaiting = false, config = {} } = options
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-stored-'))
   const file = join(folder, 'gateway.yaml')
-  const [port, admin, stats, ready] = await Promise.all([1, 2, 3, 4].map(() => freePort()))
+  const [port, free, stats, ready] = await Promise.all([1, 2, 3, 4].map(() => freePort()))
+  const admin = options.adminPort ?? free
+  const storage =
+    url === undefined ? {} : { storage: { mode: 'database' }, database: { url, stateFile } }
+  const more = Object.entries({ ...storage, ...config })
+    .map(([key, value]) => `  ${key}: ${JSON.stringify(value)}`)
+    .join('\n')
   writeFileSync(
     file,
     `config:
@@ -55,8 +66,7 @@ export async function startGateway(
   adminAddr: 127.0.0.1:${admin}
   statsAddr: 127.0.0.1:${stats}
   readinessAddr: 127.0.0.1:${ready}
-  storage: { mode: database }
-  database: ${JSON.stringify({ url, stateFile })}
+${more}
 gateways:
   default: { port: ${port} }
 routes:

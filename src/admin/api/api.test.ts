@@ -121,6 +121,7 @@ describe('the admin API', () => {
 
   for (const [method, path, body] of [
     ['GET', '/api/health'],
+    ['GET', '/api/session'],
     ['GET', '/api/diagnostics'],
     ['GET', '/api/lint'],
     ['GET', '/api/metrics/summary'],
@@ -162,7 +163,7 @@ describe('the admin API', () => {
     const writing = ['/api/config/changes', '/api/config/rollback', '/api/config/rotate']
     const others = ['/api/openapi.json', '/api/decisions/tail', '/api/config/edits']
     const known = ENDPOINTS.filter(({ path, role }) => role === 'viewer' && !others.includes(path))
-    assert.equal(known.length, 23)
+    assert.equal(known.length, 24)
     assert.ok(writing.every((path) => ENDPOINTS.some((one) => one.path === path)))
   })
 

@@ -45,6 +45,10 @@ export interface ApiReply {
   readonly headers?: Readonly<Record<string, string>>
   /** Written as JSON; a string, with a content type of its own, as it is. */
   readonly body?: unknown
+  /** More for the audit trail: what it was before, and after. */
+  readonly audited?: Readonly<Record<string, string | number>>
+  /** What would keep the audit trail from being written. */
+  readonly afterAudit?: () => void
   /** The response was written already. */
   readonly isWritten?: true
 }

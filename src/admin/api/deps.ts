@@ -15,7 +15,7 @@ export interface ApiDeps {
   readonly readMetrics: () => Promise<Iterable<MetricView>>
   readonly configuration: Configuration
   readonly runTool: RunTool
-  readonly log: Pick<Logger, 'level' | 'setLevel'>
+  readonly log: Pick<Logger, 'level' | 'setLevel' | 'info'>
   /** Texts that are shown to nobody. */
   readonly secrets: readonly string[]
 }

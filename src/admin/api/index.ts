@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { Authenticate } from '../callers.ts'
+import type { Login } from '../login.ts'
 import type { Answer } from '../servers.ts'
 import { CONFIG_ENDPOINTS } from './config.ts'
 import { CHANGE_ENDPOINTS } from './config-changes.ts'
@@ -32,6 +33,6 @@ export const ENDPOINTS: readonly Endpoint[] = [
   ...PLAYGROUND_ENDPOINTS,
 ]
 
-export function apiAnswer(deps: ApiDeps, authenticate: Authenticate): Answer {
-  return routeApi(ENDPOINTS, deps, authenticate)
+export function apiAnswer(deps: ApiDeps, authenticate: Authenticate, login?: Login): Answer {
+  return routeApi(ENDPOINTS, deps, authenticate, login)
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { redact } from '../../model/redact.ts'
 import { LEVELS } from '../../telemetry/log.ts'
+import { ROLES } from '../callers.ts'
 import { type Endpoint, ok, problem } from './define.ts'
 import type { ApiDeps } from './deps.ts'
 import { summariseMetrics } from './metrics-summary.ts'
@@ -61,6 +62,27 @@ export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
     role: 'viewer',
     responses: { 200: { description: 'How it is.', schema: health } },
     run: (_, deps) => ok(healthOf(deps)),
+  },
+  {
+    method: 'GET',
+    path: '/api/session',
+    summary: 'Who you are for the API, and what you may do.',
+    role: 'viewer',
+    responses: {
+      200: {
+        description: 'The caller.',
+        schema: z.object({
+          name: z.string(),
+          role: z.enum(ROLES).describe('Each may do what those before it may.'),
+          logout: z
+            .string()
+            .nullable()
+            .describe('Where to POST to sign out; null: there is no sign-in.'),
+        }),
+      },
+    },
+    run: ({ caller: { name, role, cookies } }) =>
+      ok({ name, role, logout: cookies === undefined ? null : '/api/auth/logout' }),
   },
   {
     method: 'GET',
@@ -147,13 +169,14 @@ export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'PUT',
     path: '/api/logging',
-    summary: 'Sets the level of the log of this process until it stops; workers keep theirs.',
+    summary: 'Sets the level of the log of this gateway, its workers included, until it stops.',
     role: 'admin',
     body: level,
     responses: { 200: { description: 'The level.', schema: level } },
     run: ({ body }, { log }) => {
-      log.setLevel((body as z.output<typeof level>).level)
-      return ok({ level: log.level() })
+      const { level: after } = body as z.output<typeof level>
+      const audited = { before: log.level(), after }
+      return { ...ok({ level: after }), audited, afterAudit: () => log.setLevel(after) }
     },
   },
 ]

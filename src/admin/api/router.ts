@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import * as z from 'zod'
 import { type Authenticate, hasRole, isForeign } from '../callers.ts'
+import { isOfLogin, type Login } from '../login.ts'
 import type { Answer } from '../servers.ts'
 import { type ApiReply, type Call, type Endpoint, GUARDING, problem } from './define.ts'
 import type { ApiDeps } from './deps.ts'
@@ -11,9 +12,11 @@ export function routeApi(
   endpoints: readonly Endpoint[],
   deps: ApiDeps,
   authenticate: Authenticate,
+  login?: Login,
 ): Answer {
   return async (request, response) => {
-    const reply = await respond(endpoints, deps, authenticate, request, response)
+    if (login !== undefined && isOfLogin(request)) return login.respond(request, response)
+    const reply = await respond(endpoints, deps, authenticate, request, response, login)
     if (reply.isWritten !== true) write(request, response, reply)
   }
 }
@@ -24,14 +27,22 @@ async function respond(
   authenticate: Authenticate,
   request: IncomingMessage,
   response: ServerResponse,
+  login: Login | undefined,
 ): Promise<ApiReply> {
   if (isForeign(request)) {
     return problem(403, 'a page of another origin sent this: use the API from its own address')
   }
-  const caller = authenticate(request)
+  const caller = await authenticate(request)
   if (caller === undefined) {
-    const detail = 'send the token that the gateway printed at its start: Authorization: Bearer …'
-    return problem(401, detail, {}, { 'www-authenticate': 'Bearer realm="portcullis"' })
+    const detail =
+      login === undefined
+        ? 'send the token that the gateway printed at its start: Authorization: Bearer …'
+        : `sign in at ${login.path}, or send the token of the gateway: Authorization: Bearer …`
+    const more = login === undefined ? {} : { login: login.path }
+    return problem(401, detail, more, { 'www-authenticate': 'Bearer realm="portcullis"' })
+  }
+  if (caller.cookies !== undefined && caller.cookies.length > 0) {
+    response.setHeader('set-cookie', caller.cookies)
   }
   const [path = '', search = ''] = splitOnce(request.url ?? '/')
   const found = endpoints.flatMap((endpoint) => {
@@ -52,14 +63,25 @@ async function respond(
   }
   const { endpoint, parts } = first
   if (!hasRole(caller, endpoint.role)) {
-    return problem(403, `this needs the role ${endpoint.role}; ${caller.name} is ${caller.role}`)
+    const has = caller.role === 'none' ? 'has no role' : `is ${caller.role}`
+    return problem(403, `this needs the role ${endpoint.role}; ${caller.name} ${has}`)
   }
   const query = queryOf(endpoint, search)
   if ('status' in query) return query
   const body = await bodyOf(endpoint, request)
   if ('status' in body) return body
   const call: Call = { request, response, caller, parts, query: query.value, body: body.value }
-  return endpoint.run(call, deps)
+  const reply = await endpoint.run(call, deps)
+  if (endpoint.method !== 'GET' && endpoint.role !== 'viewer') audit(call, reply, deps)
+  reply.afterAudit?.()
+  return reply
+}
+
+/** Who changed what, also in vain; what it was and became is in the history of the configuration. */
+function audit({ request, caller }: Call, { status, audited = {} }: ApiReply, { log }: ApiDeps) {
+  const [path = ''] = splitOnce(request.url ?? '/')
+  const { name, role } = caller
+  log.info('audit', { caller: name, role, method: request.method ?? '', path, status, ...audited })
 }
 
 function splitOnce(url: string): readonly string[] {

@@ -288,19 +288,4 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
       right: 'gateways:\n  default: { port: 8080 }',
     },
   },
-  {
-    code: 'PC0224',
-    severity: 'error',
-    title: 'not implemented in this version',
-    explanation:
-      'The variable `OIDC_COOKIE_SECRET` asks for sign-in by OpenID Connect, which this version ' +
-      'cannot do, and a gateway that started without it would not be the one that was asked for: ' +
-      'nobody could sign in. So the gateway does not start. With the Helm chart this is the value ' +
-      '`oidc.enabled`. Remove the variable.',
-    example: {
-      language: 'text',
-      wrong: 'OIDC_COOKIE_SECRET=… portcullis run -f gateway.yaml',
-      right: 'portcullis run -f gateway.yaml',
-    },
-  },
 ])

@@ -39,6 +39,12 @@ const MIGRATIONS: readonly string[] = [
      created bigint not null,
      primary key (kind, id)
    );`,
+  `create table portcullis_revoked_sessions (
+     key text not null,
+     before bigint not null,
+     until bigint not null
+   );
+   create index portcullis_revoked_sessions_of on portcullis_revoked_sessions (key);`,
 ]
 
 /** Brings the tables up to date; several replicas may do so at once, and one of them does. */

@@ -194,6 +194,24 @@ export class Store {
     return openRows(await readRowsAt(client, revision), this.#options.sealing)
   }
 
+  /** Sessions of these keys end that were begun until `before`; both times in seconds since 1970. */
+  async revoke(keys: readonly string[], before: number | undefined, until: number): Promise<void> {
+    await this.#pool.query(
+      `with over as (delete from portcullis_revoked_sessions where until < extract(epoch from now()))
+       insert into portcullis_revoked_sessions select key, $2, $3 from unnest($1::text[]) as key`,
+      [keys, before ?? Number.MAX_SAFE_INTEGER, until],
+    )
+  }
+
+  /** `issued`: seconds since 1970. */
+  async isRevoked(keys: readonly string[], issued: number): Promise<boolean> {
+    const { rows } = await this.#pool.query(
+      'select 1 from portcullis_revoked_sessions where key = any($1) and before >= $2 limit 1',
+      [keys, issued],
+    )
+    return rows.length > 0
+  }
+
   /** Encrypts whatever an older key encrypted by the newest one; how many values that were. */
   async rotate(): Promise<number> {
     const { sealing } = this.#options

@@ -17,6 +17,7 @@ import {
 } from '../../../policies/schema.ts'
 import { checkCatalog, modelCatalog } from '../../../protocols/llm/catalog/schema.ts'
 import { omitUndefined } from '../omit-undefined.ts'
+import { adminAuthSettings } from './admin-settings.ts'
 import { databaseSettings, storageSettings } from './storage-settings.ts'
 import { isDatabase, SETTINGS_WITHOUT_EFFECT } from './unserved-settings.ts'
 
@@ -197,9 +198,10 @@ const shape = {
     .boolean()
     .prefault(false)
     .describe(
-      'Lets `adminAddr` be an address that other machines can reach. Anyone who reaches it reads ' +
-        'the configuration and the decisions.',
+      'Lets `adminAddr` be an address that other machines can reach. Callers then need a token ' +
+        'or, with `adminAuth`, a session.',
     ),
+  adminAuth: adminAuthSettings,
   statsAddr: address().prefault('[::]:15020').describe('Where metrics are served.'),
   readinessAddr: address().prefault('[::]:15021').describe('Where readiness is asked for.'),
   dns: z
@@ -342,6 +344,7 @@ function toSettings(value: z.output<z.ZodObject<typeof shape>>): Settings {
     workers: value.workers,
     enableIpv6: value.enableIpv6,
     admin: value.adminAddr,
+    ...(value.adminAuth === undefined ? {} : { adminAuth: adminAuthOf(value.adminAuth) }),
     stats: value.statsAddr,
     readiness: value.readinessAddr,
     dns: {
@@ -376,4 +379,8 @@ function toSettings(value: z.output<z.ZodObject<typeof shape>>): Settings {
     sensitiveHeaders: value.sensitiveHeaders.map((header) => header.toLowerCase()),
     standardAttributes: omitUndefined(value.standardAttributes),
   }
+}
+
+function adminAuthOf({ oidc, roles }: z.output<typeof adminAuthSettings> & object) {
+  return { oidc: omitUndefined(oidc), roles: omitUndefined(roles) }
 }

@@ -1,0 +1,117 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isForeign } from './callers.ts'
+import { text } from './servers.ts'
+
+const FOLDER = '/api/auth/'
+const MAX_FORM = 64 * 1024
+
+/** Sign-in of people, as pages of the admin port. */
+export interface Login {
+  /** Where to send a browser of somebody who is not signed in. */
+  readonly path: string
+  respond(request: IncomingMessage, response: ServerResponse): Promise<void>
+}
+
+/** What is behind them: see oidc/sessions.ts. */
+export interface LoginSessions {
+  begin(returnTo: string, cookies: string | undefined): Promise<LoginOutcome>
+  finish(query: string, cookies: string | undefined): Promise<LoginOutcome>
+  logout(cookies: string | undefined, returnTo: string): Promise<LoginRedirect>
+  logoutByProvider(token: string): Promise<LoginProblem | undefined>
+}
+
+interface LoginRedirect {
+  readonly location: string
+  readonly cookies: readonly string[]
+}
+
+interface LoginProblem {
+  readonly status: number
+  readonly message: string
+  readonly detail: string
+}
+
+type LoginOutcome = LoginRedirect | LoginProblem
+
+export function isOfLogin({ url = '' }: IncomingMessage): boolean {
+  return url.startsWith(FOLDER)
+}
+
+/** `failed`: told why, which the browser is not. */
+export function loginPages(sessions: LoginSessions, failed: (detail: string) => void): Login {
+  return {
+    path: `${FOLDER}login`,
+    respond: async (request, response) => {
+      const [path, query = ''] = (request.url ?? '').split(/\?(.*)/s, 2)
+      const { cookie } = request.headers
+      const page = `${request.method} ${path?.slice(FOLDER.length)}`
+      switch (page) {
+        case 'GET login': {
+          const returnTo = new URLSearchParams(query).get('returnTo') ?? '/'
+          return redirect(response, await sessions.begin(returnTo, cookie), failed)
+        }
+        case 'GET callback':
+          return redirect(response, await sessions.finish(`?${query}`, cookie), failed)
+        case 'POST logout':
+          // A page elsewhere could sign somebody out, and then in as another.
+          if (isForeign(request)) return text(response, 403, 'a page of another origin sent this\n')
+          return redirect(response, await sessions.logout(cookie, '/'), failed)
+        case 'POST backchannel-logout':
+          return backChannel(request, response, sessions, failed)
+        default:
+          return text(response, 404, `there is nothing at ${path}\n`)
+      }
+    },
+  }
+}
+
+function redirect(
+  response: ServerResponse,
+  outcome: LoginOutcome,
+  failed: (detail: string) => void,
+): void {
+  if ('message' in outcome) {
+    failed(outcome.detail)
+    response.writeHead(outcome.status, { ...GUARDED, 'content-type': 'text/plain; charset=utf-8' })
+    response.end(`${outcome.message}\n`)
+    return
+  }
+  const { location, cookies } = outcome
+  response.writeHead(303, { ...GUARDED, location, 'set-cookie': [...cookies] })
+  response.end()
+}
+
+/** OpenID Connect Back-Channel Logout §2.5 and §2.8. */
+async function backChannel(
+  request: IncomingMessage,
+  response: ServerResponse,
+  sessions: LoginSessions,
+  failed: (detail: string) => void,
+): Promise<void> {
+  const form = await readForm(request)
+  const token = form?.get('logout_token')
+  if (typeof token !== 'string') return text(response, 400, 'send a logout_token\n')
+  const problem = await sessions.logoutByProvider(token)
+  if (problem !== undefined) failed(problem.detail)
+  response.writeHead(problem?.status ?? 200, GUARDED)
+  response.end(problem === undefined ? '' : `${problem.message}\n`)
+}
+
+async function readForm(request: IncomingMessage): Promise<URLSearchParams | undefined> {
+  const [type = ''] = (request.headers['content-type'] ?? '').split(';')
+  if (type.trim().toLowerCase() !== 'application/x-www-form-urlencoded') return undefined
+  let body = ''
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    body += piece.toString('latin1')
+    if (body.length > MAX_FORM) return undefined
+  }
+  return new URLSearchParams(body)
+}
+
+/** Addresses of a sign-in have codes in them: they are stored nowhere, and told to nobody. */
+const GUARDED = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+} as const

@@ -1,0 +1,59 @@
+import type { Authenticate } from '../admin/callers.ts'
+import { type Login, loginPages } from '../admin/login.ts'
+import type { AdminAuthSettings } from '../model/settings.ts'
+import { OidcProvider } from '../oidc/provider.ts'
+import { keysOf, type RevokedSessions, revokedInMemory } from '../oidc/revoked-sessions.ts'
+import { sealedJson } from '../oidc/sealed-json.ts'
+import { OidcSessions } from '../oidc/sessions.ts'
+import type { Store } from '../sources/database/store.ts'
+import type { Logger } from '../telemetry/log.ts'
+import type { RoleOf } from './admin-roles.ts'
+
+export interface AdminLogin {
+  readonly login: Login
+  readonly authenticate: Authenticate
+}
+
+export interface AdminLoginOptions {
+  readonly settings: AdminAuthSettings
+  readonly secret: string
+  readonly roleOf: RoleOf
+  /** Where sessions that are over are known to all replicas. */
+  readonly store: Store | undefined
+  readonly log: Logger
+}
+
+/** Sign-in by OpenID Connect for the admin API. */
+export function openLogin(options: AdminLoginOptions): AdminLogin {
+  const { settings, secret, roleOf, store, log } = options
+  const { oidc } = settings
+  const sessions = new OidcSessions({
+    provider: new OidcProvider({ ...oidc, clientSecret: oidc.clientSecret?.secret }),
+    sealed: sealedJson(secret, `admin ${oidc.issuer} ${oidc.clientId}`),
+    revoked: store === undefined ? revokedInMemory() : revokedIn(store),
+    redirectUri: oidc.redirectUri,
+    name: 'portcullis-admin',
+  })
+  return {
+    login: loginPages(sessions, (detail) => log.warn('login', { error: detail })),
+    authenticate: async ({ headers }) => {
+      const session = await sessions.read(headers.cookie)
+      if (session === undefined) return undefined
+      const { claims, cookies } = session
+      return { name: nameOf(claims), role: roleOf(claims), cookies }
+    },
+  }
+}
+
+/** As people know each other; an address counts only where the provider has checked it. */
+function nameOf(claims: Readonly<Record<string, unknown>>): string {
+  const { sub, email, email_verified: isVerified } = claims
+  return isVerified === true && typeof email === 'string' ? email : String(sub)
+}
+
+function revokedIn(store: Store): RevokedSessions {
+  return {
+    add: (revocation, until) => store.revoke(keysOf(revocation), revocation.before, until),
+    has: (session) => store.isRevoked(keysOf(session), session.issued ?? 0),
+  }
+}

@@ -1,0 +1,29 @@
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Settings } from '../model/settings.ts'
+import { isCookieSecret } from '../oidc/sealed-json.ts'
+import type { Environment } from '../sources/file/expand.ts'
+
+export const COOKIE_SECRET = 'OIDC_COOKIE_SECRET'
+
+/** Sessions of all who sign in rest on it: without a good one the gateway does not start. */
+export function cookieSecretProblems(
+  settings: Settings | undefined,
+  environment: Environment,
+): readonly Diagnostic[] {
+  const { [COOKIE_SECRET]: secret = '' } = environment
+  if (isCookieSecret(secret)) return []
+  if (secret === '' && settings?.adminAuth === undefined) return []
+  const needs = '`config.adminAuth.oidc` needs the variable'
+  return [
+    {
+      code: 'PC0407',
+      severity: 'error',
+      message:
+        secret === ''
+          ? `${needs} \`${COOKIE_SECRET}\`, which is not set`
+          : `\`${COOKIE_SECRET}\` is not a random key of 64 hexadecimal digits`,
+      origin: { kind: 'object', object: 'environment', field: COOKIE_SECRET },
+      hint: 'make one with `openssl rand -hex 32`, the same for all replicas',
+    },
+  ]
+}

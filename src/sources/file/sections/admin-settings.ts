@@ -1,0 +1,59 @@
+import * as z from 'zod'
+import { expression, issue, settingSecret } from '../../../policies/schema.ts'
+
+/** The path at which the admin API takes back browsers that come from the provider. */
+const CALLBACK = '/api/auth/callback'
+
+/** HTTPS, or HTTP on this machine alone: codes and tokens pass there. */
+const safeUrl = (what: string) =>
+  z
+    .string()
+    .max(2_048)
+    .check(({ value, issues }) => {
+      const url = URL.parse(value)
+      const isLocal = /^(localhost|\[::1\]|127(\.\d+){3})$/.test(url?.hostname ?? '')
+      if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLocal)) return
+      const hint = 'write https://…; http:// is for this machine alone'
+      issues.push(issue(value, `this is not ${what}`, { rule: 'malformed', hint }))
+    })
+
+const role = (what: string) =>
+  expression('rule', 'traffic').optional().describe(`Over \`jwt\`, the claims: ${what}`)
+
+export const adminAuthSettings = z
+  .strictObject({
+    oidc: z
+      .strictObject({
+        issuer: safeUrl('the URL of an issuer').describe('Has /.well-known/openid-configuration.'),
+        clientId: z.string().min(1).max(512).describe('Of the gateway at the provider.'),
+        clientSecret: settingSecret()
+          .optional()
+          .describe('None: a public client, with PKCE alone.'),
+        redirectUri: safeUrl('a redirect URI')
+          .check(({ value, issues }) => {
+            if (URL.parse(value)?.pathname === CALLBACK) return
+            const hint = `write the address of the admin API with the path ${CALLBACK}`
+            issues.push(issue(value, 'nothing is served there', { rule: 'malformed', hint }))
+          })
+          .describe(`The address of the admin API, as browsers see it, with ${CALLBACK}.`),
+        scopes: z
+          .array(z.string().regex(/^[!#-[\]-~]+$/))
+          .min(1)
+          .max(64)
+          .prefault(['openid', 'profile', 'email'])
+          .describe('What is asked for; `offline_access` for a refresh token at some providers.'),
+      })
+      .describe(
+        'Sign-in by OpenID Connect. Cookies are encrypted by `OIDC_COOKIE_SECRET` of the environment.',
+      ),
+    roles: z
+      .strictObject({
+        viewer: role('may read.'),
+        editor: role('may also change the configuration.'),
+        admin: role('may also change the process and rotate keys.'),
+      })
+      .prefault({})
+      .describe('Who may do what. Nobody has a role by default; the highest one counts.'),
+  })
+  .optional()
+  .describe('Who may use the admin API, beside those who have its token.')

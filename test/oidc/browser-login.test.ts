@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { launchBrowser, WITHOUT_BROWSER } from '../browser/launch.ts'
+import { freePort } from '../cli/running.ts'
+import { type StoredGateway, startGateway } from '../storage/gateways.ts'
+import { CLIENT, startProvider, type TestProvider } from './provider.ts'
+
+const PATIENCE = 60_000
+
+describe('sign-in with a real browser', { skip: WITHOUT_BROWSER }, () => {
+  let browser: Browser
+  let provider: TestProvider
+  let gateway: StoredGateway
+  let base: string
+
+  before(async () => {
+    const adminPort = await freePort()
+    base = `http://127.0.0.1:${adminPort}`
+    provider = await startProvider({ gateways: [base] })
+    const oidc = {
+      issuer: provider.issuer,
+      clientId: CLIENT.id,
+      clientSecret: CLIENT.secret,
+      redirectUri: `${base}/api/auth/callback`,
+    }
+    gateway = await startGateway(undefined, {
+      adminPort,
+      environment: { OIDC_COOKIE_SECRET: randomBytes(32).toString('hex') },
+      config: { adminAuth: { oidc, roles: { admin: "jwt.sub == 'alice'" } } },
+    })
+    browser = await launchBrowser({ trusted: [], names: [] })
+  })
+
+  after(async () => {
+    await browser?.close()
+    await gateway?.remove()
+    await provider?.close()
+  })
+
+  async function signIn(page: Page, person: string): Promise<void> {
+    await page.goto(`${base}/api/auth/login?returnTo=/api/session`)
+    await page.fill('input[name=login]', person)
+    await page.fill('input[name=password]', 'x')
+    await page.click('button[type=submit]')
+    await page.click('button[type=submit]')
+    await page.waitForURL(`${base}/api/session`)
+  }
+
+  const session = (page: Page) =>
+    page.goto(`${base}/api/session`).then(async (reply) => ({
+      status: reply?.status(),
+      body: JSON.parse((await reply?.text()) ?? '{}') as Readonly<Record<string, unknown>>,
+    }))
+
+  it('signs in and out, and other pages can do neither in its name', async () => {
+    const context = await browser.newContext()
+    context.setDefaultTimeout(PATIENCE)
+    const page = await context.newPage()
+    assert.equal((await session(page)).status, 401)
+    await signIn(page, 'alice')
+    const { status, body } = await session(page)
+    assert.deepEqual([status, body['name'], body['role']], [200, 'alice', 'admin'])
+    const own = (await context.cookies(base)).filter(({ name }) => name.includes('portcullis'))
+    assert.ok(own.length > 0)
+    for (const { httpOnly, sameSite } of own) assert.deepEqual([httpOnly, sameSite], [true, 'Lax'])
+
+    // Cookies are of the host, and not of the port: a page of another port is sent with them.
+    const attacker = createServer((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' })
+      response.end(`<form method="post" action="${base}/api/auth/logout"><button>b</button></form>`)
+    })
+    attacker.listen(0, '127.0.0.1')
+    await once(attacker, 'listening')
+    const evil = await context.newPage()
+    await evil.goto(`http://127.0.0.1:${(attacker.address() as AddressInfo).port}/`)
+    const [reply] = await Promise.all([
+      evil.waitForResponse((one) => one.url().endsWith('/api/auth/logout')),
+      evil.click('button'),
+    ])
+    assert.equal(reply.status(), 403)
+    await evil.goto(`http://127.0.0.1:${(attacker.address() as AddressInfo).port}/`)
+    const stolen = await evil.evaluate(
+      (url) =>
+        fetch(url, { credentials: 'include' }).then(
+          (one) => one.text(),
+          () => 'blocked',
+        ),
+      `${base}/api/session`,
+    )
+    assert.equal(stolen, 'blocked')
+    attacker.closeAllConnections()
+    attacker.close()
+    assert.equal((await session(page)).status, 200)
+
+    await page.goto(`${base}/`)
+    await page.evaluate(() => fetch('/api/auth/logout', { method: 'POST', redirect: 'manual' }))
+    assert.equal((await session(page)).status, 401)
+    await context.close()
+  })
+
+  it('somebody without a role signs in, and may do nothing', async () => {
+    const context = await browser.newContext()
+    context.setDefaultTimeout(PATIENCE)
+    const page = await context.newPage()
+    await signIn(page, 'mallory')
+    const { status, body } = await session(page)
+    assert.equal(status, 403)
+    assert.match(String(body['detail']), /mallory has no role/)
+    await context.close()
+  })
+})

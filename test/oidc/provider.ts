@@ -1,0 +1,101 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { exportJWK, generateKeyPair } from 'jose'
+
+/** A real OpenID provider of its own, over a socket. */
+export interface TestProvider {
+  readonly issuer: string
+  /** Claims of people by their names; whoever has none signs in as well. */
+  readonly people: Map<string, Readonly<Record<string, unknown>>>
+  /** Tokens that were issued from now on have keys that nobody has seen before. */
+  rotateKeys(): Promise<void>
+  close(): Promise<void>
+}
+
+export const CLIENT = { id: 'gateway', secret: 'a-secret-of-the-client' } as const
+
+export interface ProviderOptions {
+  /** Addresses of gateways, without a path. */
+  readonly gateways: readonly string[]
+  /** Where logouts are told of. */
+  readonly backChannel?: string
+}
+
+// The package has no types, and prints a notice for developers when it is loaded.
+const { Provider } = await import('oidc-provider' as string)
+
+export async function startProvider(options: ProviderOptions): Promise<TestProvider> {
+  const { gateways, backChannel } = options
+  const people = new Map<string, Readonly<Record<string, unknown>>>()
+  const server: Server = createServer((request, response) => handle(request, response))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  let handle = await makeHandler()
+
+  async function makeHandler() {
+    const { privateKey } = await generateKeyPair('RS256', { extractable: true })
+    const key = {
+      ...(await exportJWK(privateKey)),
+      use: 'sig',
+      alg: 'RS256',
+      kid: `${Math.random()}`,
+    }
+    const provider = new Provider(issuer, {
+      jwks: { keys: [key] },
+      clients: [
+        {
+          client_id: CLIENT.id,
+          client_secret: CLIENT.secret,
+          grant_types: ['authorization_code', 'refresh_token'],
+          redirect_uris: gateways.map((one) => `${one}/api/auth/callback`),
+          post_logout_redirect_uris: gateways.map((one) => `${one}/`),
+          ...(backChannel === undefined
+            ? {}
+            : {
+                backchannel_logout_uri: `${backChannel}/api/auth/backchannel-logout`,
+                backchannel_logout_session_required: true,
+              }),
+        },
+      ],
+      conformIdTokenClaims: false,
+      claims: { openid: ['sub', 'groups'], email: ['email', 'email_verified'] },
+      cookies: { keys: ['keys of the provider'] },
+      features: { backchannelLogout: { enabled: true } },
+      // A refresh token comes without a scope of its own.
+      issueRefreshToken: async () => true,
+      pkce: { required: () => true },
+      ttl: {
+        // Of one person they are refreshed as soon as a second has passed.
+        AccessToken: (_: unknown, { accountId }: { readonly accountId: string }) =>
+          accountId === 'brief' ? 31 : 3_600,
+        IdToken: 3_600,
+        Session: 3_600,
+        Grant: 3_600,
+        Interaction: 600,
+        RefreshToken: 3_600,
+      },
+      findAccount: (_: unknown, id: string) => ({
+        accountId: id,
+        claims: async () => ({ sub: id, ...people.get(id) }),
+      }),
+      // Its own refuses to call this machine, and gives up where a gateway of a busy one is slow.
+      fetch: (url: string, { method, headers, body }: RequestInit) =>
+        fetch(url, { method: method ?? 'GET', headers: headers ?? {}, body: body ?? null }),
+    })
+    return provider.callback() as (request: unknown, response: unknown) => void
+  }
+
+  return {
+    issuer,
+    people,
+    rotateKeys: async () => {
+      handle = await makeHandler()
+    },
+    close: async () => {
+      server.closeAllConnections()
+      await new Promise((done) => server.close(done))
+    },
+  }
+}
