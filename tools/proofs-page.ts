@@ -18,6 +18,25 @@ const TYPES: Readonly<Record<string, string>> = {
   struct: 'object',
 }
 
+/** What some files of the oracle have, by the names of its features (test/truth/features.ts). */
+export const DRAWN_FEATURES: Readonly<Record<string, string>> = {
+  slashes: 'paths with adjacent slashes that are kept',
+  hops: 'trusted hops',
+  answers: 'redirects and direct responses, by condition too',
+  cors: 'CORS',
+  csrf: 'CSRF protection',
+  basic: 'passwords',
+  body: 'rules that read bodies',
+  weights: 'backends without a share',
+  unserved: 'routes that nothing is behind',
+  shares: 'backends that share requests by weight',
+  changes: 'header changes, transformations, rewrites, timeouts and retries',
+  anyOf: 'several ways to authenticate',
+  asked: 'a service that is asked, by condition too, and one that cannot be asked',
+  counted: 'rate limits that are not reached, by condition too',
+  providers: 'an AI backend with one provider and its rules',
+}
+
 function renderPage(): string {
   const rows = Object.entries<Form>(COVERED_FORMS).map(([name, { example, types }]) => {
     const shown = types.map((type) => TYPES[type] ?? type).join(', ')
@@ -36,7 +55,7 @@ A statement is proven only if both of these are true; otherwise the answer is "n
 1. **Every condition on the way has a covered form.** For each covered form it is known which values of an attribute the condition tells apart, so that one value of each class stands for all of them. The gateway's own evaluator decides what the condition comes to for each. A condition of any other form may come out either way.
 2. **Every part that differs is accounted for.** \`diff\` walks both configurations field by field. A field that differs counts only if something compares it by name: rules, routes, authentication, the source of a connection, the listeners of a port; or if it provably has no part in admission, such as a timeout. A field that nothing accounts for is not known.
 
-An example that is shown was decided by the program that would serve the configuration, on the listener and route that it is shown for.
+An example that is shown was decided by the program that would serve the configuration, on the listener and route that it is shown for. A service that is asked as well (\`extAuthz\`) cannot be asked then: \`diff\` says of such an example that it is admitted if the service admits it, and \`prove\` calls nothing refuted by it.
 
 ## Covered forms
 
@@ -59,8 +78,12 @@ ${rows.join('\n')}
 
 ## How this is checked
 
-The repository has an oracle that shares no code with the analysis (\`test/truth\`). It writes random pairs of configuration files: several listeners and hostnames, TLS, client certificates, PROXY protocol, routes with and without \`matches\`, rules at every level, claims of all JSON types, and on some of them trusted hops, kept slashes, CORS, CSRF protection, redirects and direct responses, passwords, rules that read bodies, and backends without a share. It serves both files, sends requests that are built from the constants in the files and their neighbors over sockets, by HTTP/1 as bytes and by HTTP/2, and compares what happened with every claim of \`diff\`, \`lint\`, \`lint --fix\`, \`effective\`, \`explain\`, \`replay\`, \`test\` and \`prove\`. One false claim fails the build. CI runs 2,000 pairs and prints the share of "not known"; a nightly run has 100,000. The analysis is also compared with brute force over boundary values (\`test/fuzz\`).
+The repository has an oracle that shares no code with the analysis (\`test/truth\`). It writes random pairs of configuration files: several listeners and hostnames, TLS, client certificates, PROXY protocol, routes with and without \`matches\`, rules at every level, claims of all JSON types, and on some of them what is listed below. It serves both files, sends requests that are built from the constants in the files and their neighbors over sockets, by HTTP/1 as bytes and by HTTP/2, and compares what happened with every claim of \`diff\`, \`lint\`, \`lint --fix\`, \`effective\`, \`explain\`, \`replay\`, \`test\` and \`prove\`. One false claim fails the build. CI runs 2,000 pairs and prints the share of "not known"; a nightly run has 100,000. The analysis is also compared with brute force over boundary values (\`test/fuzz\`).
 
-What the oracle does not generate yet is not covered by this promise: external authorization, several ways to authenticate (\`authentication\`), rate limits, AI and MCP backends, transformations, and backends that share requests by weight.
+${Object.values(DRAWN_FEATURES)
+  .map((what) => `- ${what}`)
+  .join('\n')}
+
+What the oracle does not generate is not covered by this promise: more than one provider of an AI backend and calls to models, MCP backends, several protocols on one port, rate limits that are reached, what services of your own respond, and other policies that are not listed here.
 `
 }

@@ -250,4 +250,34 @@ export const ATTACKS: readonly Attack[] = [
     rules: times(8, (n) => ({ deny: `jwt.list.${call} && size(request.path) == ${1_000 + n}` })),
     ...loops,
   })),
+  // Each rule scans a long header once, and there are many of them.
+  ...[
+    "contains('ab%')",
+    "contains('aaaaaaab%')",
+    "matches('ab%')",
+    "matches('(a|b)*c%')",
+    "indexOf('ab%') > 0",
+    "lowerAscii().contains('ab%')",
+    "upperAscii() == 'B%'",
+    "reverse() == 'b%'",
+    "replace('a', 'b') == '%'",
+  ].map((call) => ({
+    name: `500 Deny on a header: ${call.replace('%', '…')}`,
+    rules: times(500, (n) => ({
+      deny: `request.headers['x-text'].${call.replace('%', String(n))}`,
+    })),
+    headers: { 'x-text': 'a'.repeat(HEADER) },
+  })),
+  {
+    name: 'a body, loops and a denial to explain at once',
+    rules: [
+      ...EIGHT,
+      ...times(3, (n) => ({
+        deny: `jwt.list.exists(x, jwt.list.exists(y, x + y == -${n + 1}))`,
+      })),
+      { require: 'jwt.list.all(x, jwt.list.filter(y, y < 150).size() > x)' },
+    ],
+    body: filled('{"model":"x","image":"', () => BASE64, '"}'),
+    ...loops,
+  },
 ]

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
+import { DRAWN_FEATURES } from '../../tools/proofs-page.ts'
+import { FEATURES } from './features.ts'
 import { World } from './gateways.ts'
 import { type CheckName, judgeSeed } from './judge.ts'
 import { runTools, type Said, type Tools } from './tools.ts'
@@ -159,4 +161,8 @@ describe('a command that says what is not so', () => {
       assert.fail(`nothing was noticed in ${MAX_PAIRS} pairs`)
     })
   }
+})
+
+it('the page about proofs lists what is drawn, and nothing else', () => {
+  assert.deepEqual(Object.keys(DRAWN_FEATURES).sort(), Object.keys(FEATURES).sort())
 })
