@@ -1,5 +1,5 @@
 import { type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /*
@@ -41,6 +41,8 @@ async function run(file: string): Promise<void> {
   const folder = (name: string) => {
     const path = join(task.folder, name.replace(/\W/g, '-'))
     mkdirSync(path, { recursive: true })
+    // An image has a user of its own.
+    chmodSync(path, 0o777)
     return path
   }
   const shell = (line: string, cwd: string) =>
