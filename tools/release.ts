@@ -25,8 +25,9 @@ import { renderSbom } from './sbom.ts'
 
 /**
  * `npm run release`: dist/ as it is published. Without `--all` it makes the programs and the images
- * of this platform alone, which is what tests on a cluster need; `--platforms` names others. The
- * same sources give the same bytes (`test/release`); `--dist` is where they go.
+ * of this platform alone, which is what tests on a cluster need; `--platforms` makes everything for
+ * those that it names. The same sources give the same bytes (`test/release`); `--dist` is where they
+ * go.
  */
 const ROOT = join(import.meta.dirname, '..')
 const { values: options } = parseArgs({
@@ -117,7 +118,7 @@ function writeImages(
   all: ReadonlyMap<Platform, readonly Library[]>,
   shared: readonly string[],
 ): readonly string[] {
-  if (all.size === 0) console.log('no images: they are made on Linux')
+  if (all.size === 0) console.log('no images of the platforms that were asked for')
   const nodes = Array.from(all, ([platform, libraries]) => {
     return { cpu: CPUS[platform.cpu], node: nodeFiles(nodeFor(ROOT, platform), libraries) }
   })

@@ -16,12 +16,12 @@ import { openVerdicts } from './verdicts.ts'
 
 export const diff = defineCommand({
   name: 'diff',
-  summary: 'tell which requests a changed configuration newly admits or refuses, with examples',
+  summary: 'tell which requests a changed configuration newly admits or denies, with examples',
   help: `portcullis diff OLD NEW [--format text|json] [--fail-on-newly-admitted] [--fail-on-change]
 portcullis diff --cluster NEW
 
 Compares what two configurations decide, not how they are written. For every listener,
-route and backend it looks for a request that one admits and the other refuses, and
+route and backend it looks for a request that one admits and the other denies, and
 shows one that both configurations were asked about. "Proven" is said only if every part
 of the configuration that differs is accounted for, and every condition on the way is of
 a form that is looked into: ==, in, has, startsWith, endsWith, contains, exists(x, x == …),

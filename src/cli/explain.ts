@@ -80,7 +80,7 @@ With the CODE of a message, as PC0203, it prints what the message means, with an
       --listener NAME    where the host does not tell: gateway/listener, or the name of a
                          gateway, or else of a listener that one gateway alone has
       --backend NAME     the backend, where the route has several
-      --provider NAME    one provider of an AI backend; otherwise each is told of
+      --provider NAME    one provider of an AI backend; otherwise each is explained
       --decision ID      the request of a decision of a running gateway, as far as its
                          record shows values
       --admin URL        its admin API (default ${DEFAULT_ADMIN})
@@ -88,7 +88,7 @@ With the CODE of a message, as PC0203, it prints what the message means, with an
       --format json      for programs; --json for short
 
 Exit code: 0 if it is allowed, 1 if it is rejected or denied, no route matches, nothing
-serves it, the gateway's own response is an error or it cannot be told, 2 for a usage error.`,
+serves it, the gateway's own response is an error or it cannot be known, 2 for a usage error.`,
   run: async (args, terminal) => {
     const { values, positionals } = parse(args)
     const [word] = positionals

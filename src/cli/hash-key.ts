@@ -12,8 +12,8 @@ export const hashKey = defineCommand({
 portcullis hash-key --generate [--json]
 
 Reads an API key from the standard input and prints its digest, as \`apiKey.keys[].keyHash\`
-takes it: whoever reads the configuration cannot use the key. A line feed at its end does
-not count.
+accepts it: anyone who reads the configuration cannot use the key. A line feed at its end
+is ignored.
 
   --generate   make a new random key, and print it before its digest
   --json       for programs

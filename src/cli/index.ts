@@ -2,6 +2,7 @@ import { isMainThread } from 'node:worker_threads'
 import { nearestName } from '../diagnostics/nearest.ts'
 import { audit } from './audit.ts'
 import { completionOf } from './completion.ts'
+import { convert } from './convert.ts'
 import { type Command, type Terminal, UsageError } from './define.ts'
 import { diff } from './diff.ts'
 import { effective } from './effective.ts'
@@ -37,6 +38,7 @@ export const COMMANDS: readonly Command[] = [
   replay,
   why,
   audit,
+  convert,
   formatFile,
   token,
   hashKey,

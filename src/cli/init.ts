@@ -16,7 +16,7 @@ export const init = defineCommand({
   help: `portcullis init [http | llm | mcp] [-f FILE] [--force]
 
 Writes a configuration with comments, and prints an API key that it accepts; the file has
-only the digest of the key. Nothing is asked.
+only the digest of the key. There are no prompts.
 
   http              in front of an HTTP service (default)
   llm               in front of language models

@@ -37,7 +37,7 @@ in docs/errors. FILE may also be a file or a folder of Kubernetes manifests.
   --format text       for people (default)
   --format json       for programs: counts and findings as one object; --json for short
   --format sarif      for code hosts and editors: SARIF 2.1.0
-  --fix               mends what can be mended without changing any decision, in
+  --fix               fixes what can be fixed without changing any decision, in
                       place; comments and formatting stay
   --max-warnings N    fail where there are more warnings
   --decisions FILE    recorded decisions (JSON lines): rules that decided nothing,

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 
@@ -22,7 +22,21 @@ export function isOwnFile(path: string, name: string): boolean {
 /** Its path; from a release of one file it is copied to a folder where it can be edited. */
 export function ownFile(name: string): string {
   if (!isSea()) return join(FOLDER, name)
-  const path = join(mkdtempSync(join(tmpdir(), 'portcullis-')), basename(name))
-  writeFileSync(path, readOwnFile(name))
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-'))
+  const path = join(folder, basename(name))
+  const text = readOwnFile(name)
+  writeFileSync(path, text)
+  process.once('exit', () => {
+    // What was edited belongs to the user.
+    if (isUnchanged(path, text)) rmSync(folder, { recursive: true, force: true })
+  })
   return path
+}
+
+function isUnchanged(path: string, text: string): boolean {
+  try {
+    return readFileSync(path, 'utf8') === text
+  } catch {
+    return true
+  }
 }

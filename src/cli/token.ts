@@ -27,7 +27,7 @@ Signs a token (JWT, ES256) with the private key in FILE, which is made with the 
   portcullis token --jwks > keys.json
   curl -H "Authorization: Bearer $(portcullis token --claims '{"sub":"alice"}')" …
 
-For tests alone: whoever has FILE can be anybody.
+For tests only: anyone who has FILE can sign any token.
 
   --claims JSON      further claims; they win over those that options set
   --issuer URL       \`iss\` (default ${DEFAULT_ISSUER})

@@ -1,0 +1,114 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { extname } from 'node:path'
+import { stringify } from 'yaml'
+import { sentenceOf, whyUnwritable } from '../diagnostics/system-error.ts'
+import { convertAgentgateway } from './convert/agentgateway.ts'
+import { convertCaddyfile } from './convert/caddyfile.ts'
+import type { Conversion, Lost } from './convert/conversion.ts'
+import { convertManifests } from './convert/kubernetes.ts'
+import { convertNginx } from './convert/nginx.ts'
+import { ConvertError } from './convert/nginx-syntax.ts'
+import { defineCommand, UsageError } from './define.ts'
+import { readArgs } from './read-args.ts'
+
+const READERS: Readonly<Record<string, (text: string, file: string) => Conversion>> = {
+  agentgateway: convertAgentgateway,
+  caddy: convertCaddyfile,
+  'envoy-gateway': convertManifests,
+  kubernetes: convertManifests,
+  nginx: convertNginx,
+}
+const KINDS = Object.keys(READERS)
+
+export const convert = defineCommand({
+  name: 'convert',
+  summary: 'write a configuration of another gateway as one for this one',
+  help: `portcullis convert FILE [--from KIND] [-o FILE] [--format text|json]
+
+Reads a configuration of another gateway, writes one for this gateway, and lists what could
+not be carried over. If something that guards a route is not understood, the route denies all
+requests until you write a rule for it.
+
+      --from KIND     ${KINDS.join(', ')};
+                      by default what the file looks like
+  -o, --output FILE   where to (default: the standard output)
+      --format FORMAT text (default), or json: the configuration and the list
+      --json          short for --format json
+
+Exit code: 0 if everything was carried over, 1 if something was not or the file cannot be
+read, 2 for a usage error.`,
+  run: (args, { out, err, readInput }) => {
+    const { file, from, output, isJson } = parse(args)
+    let text: string
+    try {
+      text = file === '-' ? readInput() : readFileSync(file, 'utf8')
+    } catch (error) {
+      err(`portcullis convert: ${file} cannot be read: ${sentenceOf(error)}\n`)
+      return 1
+    }
+    let conversion: Conversion
+    try {
+      conversion = (READERS[from ?? guess(file, text)] as (typeof READERS)[string])(text, file)
+    } catch (error) {
+      if (!(error instanceof ConvertError)) throw error
+      err(`portcullis convert: ${file}:${error.line}: ${error.message}\n`)
+      return 1
+    }
+    const { document, lost } = conversion
+    const written = isJson
+      ? `${JSON.stringify({ configuration: document, notCarriedOver: lost }, undefined, 2)}\n`
+      : stringify(document, { lineWidth: 0, aliasDuplicateObjects: false })
+    if (output === undefined) out(written)
+    else {
+      try {
+        writeFileSync(output, written)
+      } catch (error) {
+        err(`portcullis convert: ${output} cannot be written: ${whyUnwritable(error)}\n`)
+        return 1
+      }
+    }
+    if (!isJson && lost.length > 0) {
+      err(`Not carried over:\n${lost.map((one) => `  ${renderLost(file, one)}\n`).join('')}`)
+    }
+    return lost.length === 0 ? 0 : 1
+  },
+})
+
+function renderLost(file: string, { line, what, why }: Lost): string {
+  return `${line === undefined ? '' : `${file}:${line}: `}${what}: ${why}`
+}
+
+function guess(file: string, text: string): string {
+  if (/(^|\/)Caddyfile[^/]*$/.test(file)) return 'caddy'
+  if (['.yaml', '.yml', '.json'].includes(extname(file))) {
+    return /^\s*"?kind"?:/m.test(text) ? 'kubernetes' : 'agentgateway'
+  }
+  if (extname(file) === '.conf' || /^\s*(server|http|upstream)\b[^\n]*\{/m.test(text))
+    return 'nginx'
+  throw new UsageError(
+    `the kind of ${file} is not clear: name it with --from (${KINDS.join(', ')})`,
+  )
+}
+
+function parse(args: readonly string[]) {
+  const { values, positionals } = readArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      file: { type: 'string', short: 'f' },
+      from: { type: 'string' },
+      output: { type: 'string', short: 'o' },
+      format: { type: 'string' },
+      json: { type: 'boolean' },
+    },
+  })
+  const { from, output, format = 'text' } = values
+  const files = [...(values.file === undefined ? [] : [values.file]), ...positionals]
+  const [file] = files
+  if (file === undefined || files.length > 1) throw new UsageError('name one file')
+  if (from !== undefined && !KINDS.includes(from)) {
+    throw new UsageError(`unknown kind \`${from}\`; available: ${KINDS.join(', ')}`)
+  }
+  if (!['text', 'json'].includes(format)) throw new UsageError('--format is text or json')
+  return { file, from, output, isJson: values.json === true || format === 'json' }
+}

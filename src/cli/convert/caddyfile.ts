@@ -1,0 +1,347 @@
+import {
+  addressIn,
+  type Conversion,
+  compact,
+  DENIES,
+  DENY_ALL,
+  type Lost,
+  Names,
+  type RouteDraft,
+} from './conversion.ts'
+import { ConvertError } from './nginx-syntax.ts'
+
+interface Line {
+  readonly words: readonly string[]
+  readonly line: number
+  readonly block: readonly Line[] | undefined
+}
+
+const WITHOUT_COUNTERPART = new Set([
+  'log',
+  'encode',
+  'file_server',
+  'root',
+  'tls',
+  'php_fastcgi',
+  'templates',
+  'try_files',
+  'request_body',
+  'metrics',
+])
+
+/** The subset: sites with reverse_proxy, handle, handle_path, respond, redir, header, basic_auth. */
+export function convertCaddyfile(text: string): Conversion {
+  return new CaddyConversion(parse(text)).convert()
+}
+
+interface Site {
+  readonly addresses: readonly {
+    readonly host: string | undefined
+    readonly port: number
+    readonly isTls: boolean
+  }[]
+  readonly lines: readonly Line[]
+  readonly line: number
+}
+
+class CaddyConversion {
+  readonly #lost: Lost[] = []
+  readonly #names = new Names()
+  readonly #routes: RouteDraft[] = []
+  readonly #sites: readonly Site[]
+
+  constructor(lines: readonly Line[]) {
+    this.#sites = lines.flatMap((one): Site[] => {
+      if (
+        one.block === undefined ||
+        one.words.length === 0 ||
+        one.words[0]?.startsWith('(') === true
+      ) {
+        if (one.words.length > 0 || one.block !== undefined) {
+          this.#lose(one, 'options and snippets are not carried over')
+        }
+        return []
+      }
+      const addresses = one.words.map((word) => addressOf(word.replace(/,$/, ''), one.line))
+      return [{ addresses, lines: one.block, line: one.line }]
+    })
+  }
+
+  convert(): Conversion {
+    const gateways: Record<string, unknown> = {}
+    const all = this.#sites.flatMap((site) =>
+      site.addresses.map((address) => ({ ...address, site })),
+    )
+    for (const port of new Set(all.map((one) => one.port))) {
+      const here = all.filter((one) => one.port === port)
+      if (!here.some(({ isTls }) => isTls)) {
+        gateways[`port-${port}`] = { port }
+        continue
+      }
+      const listeners = here.flatMap(({ host, site }) => {
+        const [, cert, key] = site.lines.find(({ words }) => words[0] === 'tls')?.words ?? []
+        if (cert === undefined || key === undefined) {
+          const what = `https://${host ?? ''}`
+          this.#lost.push({
+            line: site.line,
+            what,
+            why: 'certificates are not fetched: name one with `tls CERT KEY`; nothing is served here',
+          })
+          return []
+        }
+        const name = (host ?? 'any').replace(/^\*/, 'wildcard').replace(/[^A-Za-z0-9]+/g, '-')
+        return [compact({ name, hostname: host, tls: { cert, key } })]
+      })
+      if (listeners.length > 0) gateways[`port-${port}`] = { port, listeners }
+    }
+    for (const site of this.#sites) this.#convertSite(site, Object.keys(gateways))
+    return { document: compact({ gateways, routes: this.#routes }), lost: this.#lost }
+  }
+
+  #lose({ words, line, block }: Line, why: string): void {
+    this.#lost.push({ line, what: `${words.join(' ')}${block === undefined ? '' : ' { … }'}`, why })
+  }
+
+  #convertSite({ addresses, lines }: Site, served: readonly string[]): void {
+    const gateways = [...new Set(addresses.map(({ port }) => `port-${port}`))].filter((name) =>
+      served.includes(name),
+    )
+    if (gateways.length === 0) return
+    const hostnames = addresses.flatMap(({ host }) => (host === undefined ? [] : [host]))
+    const matchers = new Map(
+      lines.flatMap((one) => (one.words[0]?.startsWith('@') === true ? [[one.words[0], one]] : [])),
+    )
+    const context = { gateways, hostnames, matchers }
+    const plain = lines.filter(
+      ({ words: [word = ''] }) =>
+        !word.startsWith('@') && !['handle', 'handle_path', 'route', 'tls'].includes(word),
+    )
+    for (const one of lines) {
+      const [word = '', path] = one.words
+      if (!['handle', 'handle_path', 'route'].includes(word)) continue
+      this.#convertGroup(
+        path,
+        one.block ?? [],
+        plain.filter(isShared),
+        context,
+        word === 'handle_path',
+      )
+    }
+    const rest = plain.filter((one) => !isShared(one))
+    const paths = new Set(
+      rest.map(({ words: [, path = ''] }) => (path.startsWith('/') ? path : undefined)),
+    )
+    for (const path of paths) {
+      const own = rest.filter(
+        ({ words: [, first = ''] }) => (first.startsWith('/') ? first : undefined) === path,
+      )
+      this.#convertGroup(path, own, plain.filter(isShared), context, false)
+    }
+  }
+
+  #convertGroup(
+    path: string | undefined,
+    own: readonly Line[],
+    shared: readonly Line[],
+    {
+      gateways,
+      hostnames,
+      matchers,
+    }: {
+      readonly gateways: readonly string[]
+      readonly hostnames: readonly string[]
+      readonly matchers: ReadonlyMap<string, Line>
+    },
+    isStripped: boolean,
+  ): void {
+    const policies: Record<string, unknown> = {}
+    const rules: object[] = []
+    let backend: unknown
+    let isDenied = false
+    for (const one of [...shared, ...own]) {
+      const [word = '', ...all] = one.words
+      const args = all[0] === path ? all.slice(1) : all
+      if (args[0]?.startsWith('@') === true) {
+        const rule = this.#matched(matchers.get(args[0]))
+        const status = Number(args.at(-1))
+        // A response of an error to those who match keeps them out; nothing else is carried over.
+        if (word === 'respond' && rule !== undefined && status >= 400) rules.push({ deny: rule })
+        else if (word === 'abort' && rule !== undefined) rules.push({ deny: rule })
+        else {
+          isDenied = true
+          this.#lose(one, DENIES)
+        }
+      } else if (word === 'reverse_proxy' && one.block === undefined && args.length > 0) {
+        const hosts = args
+          .map((host) => host.replace(/^http:\/\//, ''))
+          .map((host) => (host.startsWith(':') ? `127.0.0.1${host}` : host))
+        const hasPorts = hosts.every((host) => /^[\w.-]+:\d+$/.test(host))
+        if (hasPorts) backend = hosts.length === 1 ? { host: hosts[0] } : { hosts }
+        else {
+          isDenied = true
+          this.#lose(one, DENIES)
+        }
+      } else if (word === 'respond') {
+        const status = Number(args.at(-1))
+        const hasStatus = Number.isInteger(status) && args.length > 0 && status >= 200
+        const body = hasStatus ? args.slice(0, -1).join(' ') : args.join(' ')
+        policies['directResponse'] = compact({
+          status: hasStatus ? status : 200,
+          body: body === '' ? undefined : body,
+        })
+      } else if (word === 'redir') {
+        const redirect = redirectOf(args)
+        if (redirect !== undefined) policies['requestRedirect'] = redirect
+        else {
+          isDenied = true
+          this.#lose(one, DENIES)
+        }
+      } else if (
+        word === 'header' &&
+        one.block === undefined &&
+        /^[\w-]+$/.test(args[0] ?? '') &&
+        args.length === 2
+      ) {
+        const known = (policies['responseHeaders'] ?? { set: {} }) as {
+          set: Record<string, string>
+        }
+        policies['responseHeaders'] = {
+          set: { ...known.set, [(args[0] ?? '').toLowerCase()]: args[1] ?? '' },
+        }
+      } else if (
+        (word === 'basic_auth' || word === 'basicauth') &&
+        one.block !== undefined &&
+        args.length === 0
+      ) {
+        const users = one.block.map(({ words: [user = '', hash = ''] }) => `${user}:${hash}`)
+        policies['basicAuth'] = { htpasswd: { inline: `${users.join('\n')}\n` } }
+      } else {
+        const isHarmless = WITHOUT_COUNTERPART.has(word)
+        isDenied ||= !isHarmless
+        this.#lose(one, isHarmless ? 'it has no counterpart, or other defaults apply' : DENIES)
+      }
+    }
+    const match = path === undefined || path === '*' ? undefined : matchOf(path)
+    if (path !== undefined && path !== '*' && match === undefined) {
+      this.#lost.push({ line: own[0]?.line, what: path, why: DENIES })
+      isDenied = true
+    }
+    if (isDenied) policies['authorization'] = DENY_ALL
+    else if (rules.length > 0) policies['authorization'] = { rules }
+    if (isStripped) policies['urlRewrite'] = { path: { prefix: '/' } }
+    const answers =
+      backend !== undefined || 'directResponse' in policies || 'requestRedirect' in policies
+    if (!answers) policies['directResponse'] = { status: 404 }
+    const draft = compact({
+      name: this.#names.take([...hostnames.slice(0, 1), path ?? 'all'].join('-')),
+      gateways,
+      hostnames,
+      matches: match === undefined ? undefined : [{ path: match }],
+      policies,
+      backends: backend === undefined ? undefined : [backend],
+    })
+    this.#routes.push(draft as unknown as RouteDraft)
+  }
+
+  /** The rule of a matcher of addresses; others are not understood. */
+  #matched(matcher: Line | undefined): string | undefined {
+    if (matcher === undefined) return undefined
+    const [, ...inline] = matcher.words
+    const conditions =
+      inline.length > 0 ? [inline] : (matcher.block ?? []).map(({ words }) => words)
+    const rules = conditions.map(([first = '', ...rest]) => {
+      const [kind = '', ...values] = first === 'not' ? rest : [first, ...rest]
+      if (kind !== 'remote_ip' && kind !== 'client_ip') return undefined
+      const networks = values.map(addressIn)
+      if (networks.length === 0 || networks.includes(undefined)) return undefined
+      const any = networks.join(' || ')
+      return first === 'not' ? `!(${any})` : `(${any})`
+    })
+    return rules.length === 0 || rules.includes(undefined) ? undefined : rules.join(' && ')
+  }
+}
+
+/** They hold for all groups of a site. */
+const isShared = ({ words: [word = ''] }: Line) =>
+  [
+    'header',
+    'basic_auth',
+    'basicauth',
+    'encode',
+    'log',
+    'respond',
+    'abort',
+    'forward_auth',
+    'import',
+  ].includes(word) && word !== 'respond'
+
+function matchOf(path: string): Readonly<Record<string, string>> | undefined {
+  if (path === '/*') return { pathPrefix: '/' }
+  if (/^\/[^*{}]*\/\*$/.test(path)) return { pathPrefix: path.slice(0, -2) }
+  if (/^\/[^*{}]*$/.test(path)) return { exact: path }
+  return undefined
+}
+
+function redirectOf([to = '', code = '302']: readonly string[]):
+  | Record<string, unknown>
+  | undefined {
+  const status = { permanent: 301, temporary: 302 }[code] ?? Number(code)
+  if (![301, 302, 303, 307, 308].includes(status)) return undefined
+  const [, scheme, host = '', rest = ''] = /^(https?):\/\/([^/{}]+|\{host\})(.*)$/.exec(to) ?? []
+  if (scheme === undefined)
+    return /^\/[^{}]*$/.test(to) ? { path: { full: to }, status } : undefined
+  const isSame = rest === '{uri}'
+  if (!isSame && rest.includes('{')) return undefined
+  const authority = host === '{host}' ? { port: scheme === 'https' ? 443 : 80 } : { full: host }
+  return compact({
+    scheme,
+    authority,
+    path: isSame ? undefined : { full: rest === '' ? '/' : rest },
+    status,
+  })
+}
+
+function addressOf(text: string, line: number) {
+  const [, scheme, host, port] = /^(?:(https?):\/\/)?([\w.*-]*)(?::(\d+))?$/.exec(text) ?? []
+  if (host === undefined) throw new ConvertError(line, `\`${text}\` is not the address of a site`)
+  const isTls = scheme === undefined ? port === undefined || port === '443' : scheme === 'https'
+  const number = port === undefined ? (isTls ? 443 : 80) : Number(port)
+  // Without a name there is nothing to get a certificate for.
+  const isPlain = scheme === undefined && (host === '' || port === '80')
+  return { host: host === '' ? undefined : host, port: number, isTls: isTls && !isPlain }
+}
+
+function parse(text: string): readonly Line[] {
+  const root: { words: string[]; line: number; block: Line[] } = { words: [], line: 1, block: [] }
+  const open = [root]
+  for (const [index, raw] of text.split('\n').entries()) {
+    const line = index + 1
+    const words = wordsOf(raw, line)
+    if (words.length === 0) continue
+    const top = open.at(-1) as typeof root
+    if (words.length === 1 && words[0] === '}') {
+      if (open.length === 1) throw new ConvertError(line, 'unexpected `}`')
+      open.pop()
+    } else if (words.at(-1) === '{') {
+      const inner = { words: words.slice(0, -1), line, block: [] }
+      top.block.push(inner)
+      open.push(inner)
+    } else top.block.push({ words, line, block: undefined })
+  }
+  const last = open.at(-1) as typeof root
+  if (open.length > 1) throw new ConvertError(last.line, '`{` is not closed')
+  // A file of one site may go without braces.
+  const [first, ...rest] = root.block
+  const isBare = first !== undefined && first.block === undefined
+  return isBare ? [{ words: first.words, line: first.line, block: rest }] : root.block
+}
+
+function wordsOf(raw: string, line: number): string[] {
+  const words: string[] = []
+  for (const [, double, back, bare] of raw.matchAll(/"((?:[^"\\]|\\.)*)"|`([^`]*)`|(\S+)/g)) {
+    if (bare?.startsWith('#') === true) break
+    if (bare?.startsWith('"') === true) throw new ConvertError(line, 'a quote is not closed')
+    words.push(double?.replace(/\\(.)/g, '$1') ?? back ?? bare ?? '')
+  }
+  return words
+}

@@ -1,0 +1,86 @@
+import { addressIn, anyOf, bothOf, compact } from './conversion.ts'
+import type { Directive } from './nginx-syntax.ts'
+
+export const KINDS: Readonly<Record<string, 'prefix' | 'exact' | 'regex' | 'regex-i'>> = {
+  '': 'prefix',
+  '^~': 'prefix',
+  '=': 'exact',
+  '~': 'regex',
+  '~*': 'regex-i',
+}
+
+/**
+ * Prefixes of nginx end anywhere, and its regular expressions come before them. Where that matters,
+ * all locations are written as expressions in the order in which nginx tries them.
+ */
+export function needsOrder(
+  locations: readonly Directive[],
+  inherited: readonly Directive[],
+): boolean {
+  const isGuarded = (one: Directive) => ['allow', 'deny', 'auth_basic'].includes(one.name)
+  return locations.some(({ args, block = [] }) => {
+    if (args[0] === '~' || args[0] === '~*') return true
+    const [path = ''] = args.slice(-1)
+    if (args[0] === '=' || path === '/') return false
+    // What is proxied gets a redirect from `/a` to `/a/`; other locations are not meant by `/a`.
+    if (path.endsWith('/')) return !block.some(({ name }) => name === 'proxy_pass')
+    return block.some(isGuarded) || inherited.some(isGuarded)
+  })
+}
+
+export function ordered(locations: readonly Directive[]): readonly Directive[] {
+  const rank = ({ args: [sign = ''] }: Directive) =>
+    sign === '=' ? 0 : sign === '^~' ? 1 : sign.startsWith('~') ? 2 : 3
+  const length = ({ args }: Directive) => (args.at(-1) ?? '').length
+  return [...locations].sort((one, other) => {
+    const byRank = rank(one) - rank(other)
+    return byRank !== 0 || rank(one) === 2 ? byRank : length(other) - length(one)
+  })
+}
+
+export function pathOf(
+  kind: 'prefix' | 'exact' | 'regex' | 'regex-i',
+  path: string,
+  isOrdered: boolean,
+): Readonly<Record<string, string>> {
+  if (kind === 'regex' || kind === 'regex-i') {
+    const head = path.startsWith('^') ? path.slice(1) : `.*(?:${path})`
+    const body = head.endsWith('$') && !head.endsWith('\\$') ? head.slice(0, -1) : `${head}.*`
+    return { regex: kind === 'regex-i' ? `(?i)${body}` : body }
+  }
+  const literal = path.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+  if (isOrdered) return { regex: kind === 'exact' ? literal : `${literal}.*` }
+  if (kind === 'exact') return { exact: path }
+  return { pathPrefix: path === '/' ? '/' : path.replace(/\/$/, '') }
+}
+
+/** The first that matches decides, and what none matches is allowed. */
+export function accessRule(directives: readonly Directive[]): string | undefined {
+  let rule: string | undefined = 'true'
+  for (const { name, args } of [...directives].reverse()) {
+    const [network = ''] = args
+    const condition = network === 'all' ? 'true' : addressIn(network)
+    if (condition === undefined || rule === undefined) return undefined
+    if (condition === 'true') rule = name === 'allow' ? 'true' : 'false'
+    else if (name === 'allow') rule = anyOf(condition, rule)
+    else rule = bothOf(`!${condition}`, rule)
+  }
+  return rule
+}
+
+/** `https://$host$request_uri` and the like; undefined where it is another form. */
+export function redirectTo(url: string): Record<string, unknown> | undefined {
+  const [, scheme, host = '', path = ''] =
+    /^(https?|\$scheme):\/\/([^/$]+|\$host|\$server_name|\$http_host)(.*)$/.exec(url) ?? []
+  if (scheme === undefined) {
+    return /^\/[^$]*$/.test(url) ? { path: { full: url } } : undefined
+  }
+  const isSame = path === '$request_uri' || path === '$uri'
+  if (!isSame && path.includes('$')) return undefined
+  const port = scheme === 'https' ? 443 : undefined
+  return compact({
+    scheme: scheme === '$scheme' ? undefined : scheme,
+    authority: host.startsWith('$') ? port && { port } : { full: host },
+    path: isSame ? undefined : { full: path === '' ? '/' : path },
+  })
+}

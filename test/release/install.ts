@@ -1,0 +1,81 @@
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { call } from '../../tools/release/platforms.ts'
+
+/** An artefact as it is on the machine of somebody who installed it. */
+export interface Installed {
+  /** Where files of the user are. */
+  readonly folder: string
+  /** Where `portcullis` is. */
+  readonly path: string
+  readonly uninstall: () => void
+}
+
+/** PATH as the machine has it: without the packages of the repository. */
+export const machinePath = (process.env['PATH'] ?? '')
+  .split(':')
+  .filter((folder) => folder.startsWith('/') && !folder.includes('node_modules'))
+  .join(':')
+
+/** `npm install portcullis-….tgz` with the npm and the Node of the machine. */
+export function installPackage(archive: string, home: string): Installed {
+  const folder = join(home, 'package')
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'package.json'), '{"private":true}')
+  const npm = (...args: readonly string[]) =>
+    call('env', [`PATH=${machinePath}`, 'npm', '--no-audit', '--no-fund', ...args], folder)
+  npm('install', '--prefer-offline', archive)
+  return {
+    folder: join(home, 'work'),
+    path: join(folder, 'node_modules/.bin'),
+    uninstall: () => npm('uninstall', 'portcullis'),
+  }
+}
+
+export function installSingleFile(file: string, home: string): Installed {
+  const path = join(home, 'bin')
+  mkdirSync(path)
+  copyFileSync(file, join(path, 'portcullis'))
+  chmodSync(join(path, 'portcullis'), 0o755)
+  return { folder: join(home, 'work'), path, uninstall: () => rmSync(path, { recursive: true }) }
+}
+
+interface Descriptor {
+  readonly digest: string
+}
+
+/** The layers of an image as a root directory, run as its user, with nothing of this machine. */
+export function installImage(archive: string, home: string): Installed {
+  const [image, root, path] = ['image', 'root', 'bin'].map((name) => join(home, name))
+  if (image === undefined || root === undefined || path === undefined)
+    throw new Error('unreachable')
+  for (const folder of [image, root, path]) mkdirSync(folder)
+  call('tar', ['-xf', archive, '-C', image])
+  const blob = ({ digest }: Descriptor) => join(image, 'blobs', digest.replace(':', '/'))
+  const read = (file: string) => JSON.parse(readFileSync(file, 'utf8'))
+  const manifest = read(blob(read(join(image, 'index.json')).manifests[0]))
+  for (const layer of manifest.layers) call('tar', ['-xzf', blob(layer), '-C', root])
+  const { Entrypoint, User } = read(blob(manifest.config)).config
+  const [user, group] = User.split(':')
+  const command = Entrypoint.join(' ')
+  writeFileSync(
+    join(path, 'portcullis'),
+    `#!/bin/sh
+exec unshare --root=${root} --wd="/work/\${PWD##*/}" --setuid ${user} --setgid ${group} -- ${command} "$@"
+`,
+    { mode: 0o755 },
+  )
+  const folder = join(root, 'work')
+  mkdirSync(folder, { mode: 0o777 })
+  chmodSync(folder, 0o777)
+  return { folder, path, uninstall: () => rmSync(root, { recursive: true }) }
+}
+
+/** The Node that the machine itself has, if any: what the npm package is to start on. */
+export function machineNode(): string | undefined {
+  try {
+    return call('env', [`PATH=${machinePath}`, 'node', '--version']).trim()
+  } catch {
+    return undefined
+  }
+}

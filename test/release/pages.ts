@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { makeAuthority } from '../../src/cli/suite/certificate.ts'
+import type { NewcomerPage } from './newcomer.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+/** One page of each kind. */
+const PAGES = [
+  'docs/cookbook/tls-and-sni.md',
+  'docs/cookbook/rate-limits.md',
+  'docs/cookbook/redirects-and-rewrites.md',
+  'docs/cookbook/llm-failover.md',
+  'docs/cookbook/hardening.md',
+  'docs/migrate/nginx.md',
+]
+
+/** The lines of README's first minute that are typed beside the gateway. */
+export function firstMinuteLines(): readonly string[] {
+  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
+  const blocks = [...readme.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = '']) => block)
+  const block = blocks.find((one) => one.startsWith('curl')) ?? ''
+  const lines = block.replaceAll('\\\n', '').trim().split('\n')
+  return lines.map((line) => line.replace(/^npx portcullis/, 'portcullis'))
+}
+
+/** Their files, with certificates in the place of those that a reader has. */
+export function cookbookPages(): readonly NewcomerPage[] {
+  const authority = makeAuthority('newcomer')
+  return PAGES.map((name) => {
+    const page = readFileSync(join(ROOT, name), 'utf8')
+    const blocks = [...page.matchAll(/^```yaml\n# ([\w-]+\.yaml)\n(.*?)^```/gms)]
+    const files: Record<string, string> = {}
+    for (const [, file = '', text = ''] of blocks) {
+      files[file] = text
+      const { cert, key } = authority.issue('localhost', ['DNS:localhost'])
+      for (const [path] of text.matchAll(/[\w./-]+\.(?:crt|key|pem|htpasswd)\b/g)) {
+        files[path] = path.endsWith('.htpasswd')
+          ? 'ada:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n'
+          : /ca\./.test(path)
+            ? authority.cert
+            : /key/.test(path)
+              ? key
+              : cert
+      }
+    }
+    return { name, files }
+  })
+}
