@@ -16,6 +16,9 @@ const FIXED = new Set([
   ...['stage', 'state', 'time', 'verdict'],
 ])
 
+/** Names of the API itself among counts. */
+const NUMBERS = new Set(['total', 'active'])
+
 /** Every text that the API responds with gets a script, at whatever depth; so do names of counts. */
 function poison(value: unknown, key = ''): unknown {
   if (typeof value === 'string') return FIXED.has(key) ? value : `${value}${SCRIPT}`
@@ -24,7 +27,7 @@ function poison(value: unknown, key = ''): unknown {
   const isCount = key.startsWith('by') || ['requests', 'tokens', 'cost'].includes(key)
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [
-      isCount && typeof member === 'number' ? `${name}${SCRIPT}` : name,
+      isCount && typeof member === 'number' && !NUMBERS.has(name) ? `${name}${SCRIPT}` : name,
       poison(member, name),
     ]),
   )

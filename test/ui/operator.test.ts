@@ -153,7 +153,7 @@ describe('an operator of a gateway that other machines reach', { skip: WITHOUT_B
   let browser: Browser
 
   before(async () => {
-    gateway = await startUiGateway({ host: '0.0.0.0' })
+    gateway = await startUiGateway({ host: '0.0.0.0', config: '  adminAllowRemote: true\n' })
     browser = await launchBrowser({ trusted: [], names: [] })
   })
 

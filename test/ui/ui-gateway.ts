@@ -87,6 +87,7 @@ ${stored}${config}${text.replaceAll('PORT', String(port)).replaceAll('BACKEND', 
     await until('the gateway is ready', isReady)
   } catch (error) {
     await end(child)
+    backend.close()
     throw new Error(`${(error as Error).message}\n${out}`)
   }
   return {
