@@ -120,8 +120,8 @@ describe('hostile text', { skip: WITHOUT_BROWSER }, () => {
       await assertHarmless(page, path)
     }
     await page.goto(`${gateway.ui}llm`)
-    await page.getByRole('textbox', { name: 'Prompt' }).fill('x')
-    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByRole('textbox', { name: 'Prompt' }).first().fill('x')
+    await page.getByRole('button', { name: 'Send' }).first().click()
     await page.locator('pre', { hasText: 'onerror=alert(1)' }).waitFor()
     await assertHarmless(page, 'the response of a model')
     await context.close()
