@@ -101,7 +101,7 @@ describe('hostile text', { skip: WITHOUT_BROWSER }, () => {
     const { page, context, wrong } = await openPage(browser, gateway.ui)
     await context.route('**/api/**', async (route) => {
       const { pathname } = new URL(route.request().url())
-      if (pathname.endsWith('/tail')) return route.abort()
+      if (pathname.endsWith('/tail')) return route.fulfill({ contentType: 'text/event-stream' })
       const made = MADE[pathname]
       if (made !== undefined) {
         const isPlayed = pathname === '/api/playground'
