@@ -19,6 +19,7 @@ import { type Report, renderReport } from './report.ts'
 import { stalls } from './stalls.ts'
 import { storage } from './storage.ts'
 import { telemetry } from './telemetry.ts'
+import { ui } from './ui.ts'
 import { upstream } from './upstream.ts'
 
 /** Each is a section of RESULTS.md. */
@@ -40,6 +41,7 @@ const BENCHES: ReadonlyMap<string, () => Promise<Report>> = new Map([
   ['proxy', proxy],
   ['http2', http2],
   ['authorization', authorization],
+  ['ui', ui],
 ])
 
 const RESULTS = new URL('RESULTS.md', import.meta.url)

@@ -1,5 +1,5 @@
 import { type Import, importsOf } from './imports.ts'
-import { isTest, type Rule, type SourceFile, type Violation } from './rule.ts'
+import { isTest, isTypeScript, type Rule, type SourceFile, type Violation } from './rule.ts'
 import { IMPORT_TABLE, SIBLINGS, SPECIAL } from './table.ts'
 
 /** Folders of src import only what their row of the table names. Types count: they are arrows. */
@@ -16,6 +16,8 @@ export const followsImportTable: Rule = (files) =>
   })
 
 function isPermitted(folder: string, mayImport: readonly string[], target: string): boolean {
+  // Data that is generated for users is no code to lean on.
+  if (!isTypeScript(target)) return true
   if (!isProduct(target)) return false
   const other = folderOf(target)
   return (

@@ -13,8 +13,12 @@ export interface UiGateway {
   /** `http://127.0.0.1:…/ui/` */
   readonly ui: string
   readonly admin: string
+  /** Of the gateway itself. */
+  readonly origin: string
   readonly file: string
   readonly get: (path: string, headers?: Readonly<Record<string, string>>) => Promise<number>
+  /** What it printed. */
+  readonly out: () => string
   readonly stop: () => Promise<void>
 }
 
@@ -83,12 +87,15 @@ ${stored}${config}${text.replaceAll('PORT', String(port)).replaceAll('BACKEND', 
     await until('the gateway is ready', isReady)
   } catch (error) {
     await end(child)
+    backend.close()
     throw new Error(`${(error as Error).message}\n${out}`)
   }
   return {
     ui: `http://127.0.0.1:${admin}/ui/`,
     admin: `http://127.0.0.1:${admin}`,
+    origin: `http://127.0.0.1:${port}`,
     file,
+    out: () => out,
     get: async (path, headers = {}) => {
       const reply = await fetch(`http://127.0.0.1:${port}${path}`, { headers })
       await reply.text()

@@ -26,7 +26,7 @@ export function startRouter(): void {
   })
 }
 
-export function go(to: string): void {
+function go(to: string): void {
   history.pushState(null, '', to)
   changed()
 }

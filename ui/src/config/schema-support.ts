@@ -62,7 +62,7 @@ async function complete(
 }
 
 /** The keys above a line, by indentation; `[]` for an item of a list. */
-export function pathAt(lines: readonly string[], at: number, column: number): readonly string[] {
+function pathAt(lines: readonly string[], at: number, column: number): readonly string[] {
   const path: string[] = []
   let indent = column
   for (let index = at; index >= 0; index--) {
@@ -89,10 +89,7 @@ export function pathAt(lines: readonly string[], at: number, column: number): re
   return path
 }
 
-export function keysAt(
-  root: Schema,
-  path: readonly string[],
-): readonly (readonly [string, Schema])[] {
+function keysAt(root: Schema, path: readonly string[]): readonly (readonly [string, Schema])[] {
   let schemas: readonly Schema[] = [root]
   for (const step of path) schemas = schemas.flatMap((schema) => below(root, schema, step))
   const keys = new Map<string, Schema>()

@@ -56,7 +56,7 @@ function complete(context: CompletionContext, stage: Stage): CompletionResult | 
   return { from, options, validFor: /^\w*$/ }
 }
 
-export function namesOf(stage: Stage): Completion[] {
+function namesOf(stage: Stage): Completion[] {
   const { variables, functions } = STAGES[stage]
   return [
     ...[...variables.values()].map(({ name, type, doc, set }) => ({
@@ -72,7 +72,7 @@ export function namesOf(stage: Stage): Completion[] {
   ]
 }
 
-export function membersOf(path: readonly string[], stage: Stage): Completion[] {
+function membersOf(path: readonly string[], stage: Stage): Completion[] {
   const type = typeAt(path, stage)
   const fields: Completion[] =
     type?.kind === 'struct'

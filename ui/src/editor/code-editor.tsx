@@ -58,7 +58,7 @@ export function CodeEditor(props: CodeEditorProps) {
           ...historyKeymap,
           ...defaultKeymap,
         ]),
-        EditorView.contentAttributes.of({ 'aria-label': label }),
+        EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
         EditorState.readOnly.of(isReadOnly),
         EditorView.theme(
           {

@@ -1,0 +1,66 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { buildUi } from '../tools/ui/build-ui.ts'
+import type { Report } from './report.ts'
+
+const FIRST_PAGE = 300_000
+
+/** How much a browser loads for each page of the Admin UI, compressed by gzip. */
+export async function ui(): Promise<Report> {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-ui-bench-'))
+  try {
+    await buildUi(folder)
+    const assets = join(folder, 'assets')
+    const names = readdirSync(assets).filter((name) => /\.(?:js|css)$/.test(name))
+    const sizeOf = (name: string) => statSync(join(assets, `${name}.gz`)).size
+    const textOf = (name: string) => readFileSync(join(assets, name), 'utf8')
+    const page = readFileSync(join(folder, 'index.html'), 'utf8')
+    const shell = names.filter((name) => page.includes(name))
+    const sum = (all: Iterable<string>) => [...all].reduce((size, name) => size + sizeOf(name), 0)
+    const loadedBy = (first: string) => {
+      const all = new Set([first])
+      for (const name of all) {
+        // What it imports; the shell names every page, and loads none of them by itself.
+        if (shell.includes(name)) continue
+        for (const other of names) if (textOf(name).includes(other)) all.add(other)
+      }
+      return all
+    }
+    const pages = names.filter((name) => PAGE.test(name))
+    const first = new Set([...shell, ...loadedBy(pages.find((one) => /^overview/.test(one)) ?? '')])
+    return {
+      intro: ['Bytes of scripts and styles by gzip -9; pages beyond what the shell has.'],
+      targets: [
+        {
+          what: 'the first page, with its chart',
+          wanted: `< ${kilobytes(FIRST_PAGE)}`,
+          measured: kilobytes(sum(first)),
+          met: sum(first) < FIRST_PAGE,
+        },
+      ],
+      tables: [
+        {
+          title: 'Pages',
+          columns: ['page', 'bytes'],
+          rows: [
+            ['shell', kilobytes(sum(shell))],
+            ...pages.map((name) => [
+              name.split('-')[0] ?? '',
+              kilobytes(sum([...loadedBy(name)].filter((one) => !shell.includes(one)))),
+            ]),
+          ],
+        },
+      ],
+    }
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+const PAGE =
+  /^(?:overview|map|decisions|policies|sandbox|backends|llm|mcp|history|config|settings)-[\w-]+\.js$/
+
+function kilobytes(bytes: number): string {
+  return `${Math.round(bytes / 1000)} kB`
+}

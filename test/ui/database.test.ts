@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { Browser } from 'playwright-core'
+import { launchBrowser, WITHOUT_BROWSER } from '../browser/launch.ts'
+import { until } from '../cli/running.ts'
+import { SKIPPED, startServer, type TestServer } from '../storage/postgres.ts'
+import { openPage } from './pages.ts'
+import { startUiGateway, type UiGateway } from './ui-gateway.ts'
+
+/** As an operator does with a text of that length; typed, it would be indented by the editor. */
+const pasting = (text: string) => `
+  const clipboardData = new DataTransfer()
+  clipboardData.setData('text/plain', ${JSON.stringify(text)})
+  const paste = new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true })
+  document.activeElement.dispatchEvent(paste)`
+
+describe('an operator of a gateway with a database', { skip: WITHOUT_BROWSER || SKIPPED }, () => {
+  let server: TestServer
+  let gateway: UiGateway
+  let browser: Browser
+  const ops = { 'x-team': 'ops' }
+
+  before(async () => {
+    server = await startServer()
+    gateway = await startUiGateway({ database: await server.database() })
+    browser = await launchBrowser({ trusted: [], names: [] })
+  })
+
+  after(async () => {
+    await browser?.close()
+    await gateway?.stop()
+    await server?.remove()
+  })
+
+  it('changes a rule, sees the effect, saves it, and it is enforced', async () => {
+    assert.equal(await gateway.get('/orders', ops), 403)
+    const { page, context, wrong } = await openPage(browser, `${gateway.ui}policies/routes/api`)
+    await page.getByLabel('Condition of rule 3').fill("request.headers['x-team'] == 'ops'")
+    const save = page.getByRole('button', { name: 'Save' })
+    await save.waitFor()
+    assert.equal(await save.isEnabled(), false, 'before its effect was seen')
+    await page.getByRole('button', { name: 'See the effect' }).click()
+    await page.getByText('All replicas apply it at once.').waitFor()
+    await page.getByLabel('Comment for the history').fill('ops instead of eng')
+    await save.click()
+    await page.getByText('Revision 1').waitFor()
+    await until('the rule is enforced', async () => (await gateway.get('/orders', ops)) === 200)
+    await context.close()
+    assert.deepEqual(wrong, [])
+  })
+
+  it('is shown what someone else stored meanwhile, and loses nothing', async () => {
+    const { page, context } = await openPage(browser, `${gateway.ui}policies/routes/api`)
+    await page.getByLabel('Condition of rule 2').fill("request.method == 'GET'")
+    await page.getByRole('button', { name: 'See the effect' }).click()
+    await page.getByText('All replicas apply it at once.').waitFor()
+    const path = `${gateway.admin}/api/config/resources/routes/api`
+    const current = await fetch(path)
+    const { value } = (await current.json()) as { value: { policies: object } }
+    const theirs = { ...value, policies: { ...value.policies, timeout: { requestTimeout: '7s' } } }
+    const stored = await fetch(path, {
+      method: 'PUT',
+      headers: {
+        'content-type': 'application/json',
+        'if-match': String(current.headers.get('etag')),
+      },
+      body: JSON.stringify(theirs),
+    })
+    assert.equal(stored.status, 200, await stored.text())
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Someone else changed it meanwhile', { exact: false }).waitFor()
+    await page.locator('pre', { hasText: 'requestTimeout: 7s' }).waitFor()
+    await context.close()
+  })
+
+  it('sees who changed what, and rolls back', async () => {
+    const { page, context, wrong } = await openPage(browser, `${gateway.ui}history`)
+    const first = page.getByRole('region', { name: 'Revision 1' })
+    await first.getByText('ops instead of eng').waitFor()
+    await first.locator('[data-change=removed]', { hasText: "== 'eng'" }).waitFor()
+    await first.locator('[data-change=added]', { hasText: "== 'ops'" }).waitFor()
+    await first.getByRole('button', { name: 'Roll back to revision 1' }).click()
+    await first.getByRole('button', { name: 'Yes, roll back' }).click()
+    await page.getByRole('region', { name: 'Revision 3' }).getByText('rollback to 1').waitFor()
+    const reply = await fetch(`${gateway.admin}/api/config/resources/routes/api`)
+    assert.doesNotMatch(await reply.text(), /requestTimeout/)
+    await context.close()
+    assert.deepEqual(wrong, [])
+  })
+
+  it('edits the whole configuration as YAML, with keys completed by its schema', async () => {
+    const { page, context, wrong } = await openPage(browser, `${gateway.ui}config`)
+    const editor = page.getByLabel('Configuration as YAML')
+    await editor.click()
+    await page.keyboard.press('Control+End')
+    await page.keyboard.type('\n')
+    await page.keyboard.type('back')
+    await page.locator('.cm-tooltip-autocomplete', { hasText: 'backends' }).waitFor()
+    await page.keyboard.press('Escape')
+    const reply = await fetch(`${gateway.admin}/api/config/effective?format=yaml`)
+    await page.keyboard.press('Control+A')
+    const edited = (await reply.text()).replace('pathPrefix: /public', 'pathPrefix: /open')
+    await page.evaluate(pasting(edited))
+    await page.getByRole('button', { name: 'See the effect' }).click()
+    await page.getByText('The configuration stays valid').waitFor()
+    await page.getByRole('button', { name: 'Save 1 resource' }).click()
+    await page.getByText('Revision 4').first().waitFor()
+    await until('the route moved', async () => (await gateway.get('/open')) === 200)
+    await context.close()
+    assert.deepEqual(wrong, [])
+  })
+})

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import type { Browser } from 'playwright-core'
+import { launchBrowser, WITHOUT_BROWSER } from '../browser/launch.ts'
+import { assertAccessible, openPage, PAGES, settled } from './pages.ts'
+import { startUiGateway, type UiGateway } from './ui-gateway.ts'
+
+const FIRST_PAGE_BYTES = 300_000
+/** Pictures for people to look at; they are no part of the repository. */
+const PICTURES = join(import.meta.dirname, '../../.cache/ui-pictures')
+
+// As text, for the browser: programs have no document.
+const OVERFLOW = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+const FOCUSED = `(document.activeElement?.getAttribute('aria-label') ??
+  document.activeElement?.innerText)?.trim()`
+
+describe('every page of the Admin UI', { skip: WITHOUT_BROWSER }, () => {
+  let gateway: UiGateway
+  let browser: Browser
+
+  before(async () => {
+    mkdirSync(PICTURES, { recursive: true })
+    gateway = await startUiGateway()
+    browser = await launchBrowser({ trusted: [], names: [] })
+    await gateway.get('/orders')
+    await gateway.get('/admin')
+    await gateway.get('/orders', { 'x-team': 'eng' })
+  })
+
+  after(async () => {
+    await browser?.close()
+    await gateway?.stop()
+  })
+
+  for (const [scheme, width] of [
+    ['light', 1280],
+    ['dark', 400],
+  ] as const) {
+    it(`is accessible in ${scheme} colours and fits ${width} pixels`, async () => {
+      const { page, context, wrong } = await openPage(browser, gateway.ui, { scheme, width })
+      for (const path of PAGES) {
+        await page.goto(`${gateway.ui}${path}`)
+        await settled(page)
+        const name = `${path.replaceAll('/', '-') || 'overview'}-${scheme}-${width}.png`
+        await page.screenshot({ path: join(PICTURES, name), fullPage: true })
+        await assertAccessible(page, path)
+        const overflow = await page.evaluate(OVERFLOW)
+        assert.equal(overflow, 0, `${path} is wider than the window`)
+      }
+      await context.close()
+      assert.deepEqual(wrong, [])
+    })
+  }
+
+  it('has the other colours accessible too', async () => {
+    for (const [scheme, width] of [
+      ['dark', 1280],
+      ['light', 400],
+    ] as const) {
+      const { page, context } = await openPage(browser, gateway.ui, { scheme, width })
+      for (const path of PAGES) {
+        await page.goto(`${gateway.ui}${path}`)
+        await settled(page)
+        const name = `${path.replaceAll('/', '-') || 'overview'}-${scheme}-${width}.png`
+        await page.screenshot({ path: join(PICTURES, name), fullPage: true })
+        await assertAccessible(page, path)
+      }
+      await context.close()
+    }
+  })
+
+  it(`has a first page of less than ${FIRST_PAGE_BYTES} bytes, as it is sent`, async () => {
+    const { page, context } = await openPage(browser, gateway.ui)
+    const sizes = await page.evaluate(() =>
+      performance
+        .getEntries()
+        .map((entry) => entry.toJSON() as { name: string; encodedBodySize?: number })
+        .filter(
+          ({ name, encodedBodySize }) => encodedBodySize !== undefined && !/\/api\//.test(name),
+        )
+        .map(({ encodedBodySize = 0 }) => encodedBodySize),
+    )
+    const sum = sizes.reduce((all, size) => all + size, 0)
+    assert.ok(sizes.length > 3, String(sizes))
+    assert.ok(sum > 50_000 && sum < FIRST_PAGE_BYTES, `${sum} bytes`)
+    await context.close()
+  })
+
+  it('is operated by keyboard alone', async () => {
+    const { page, context } = await openPage(browser, gateway.ui)
+    const reach = async (label: string) => {
+      for (let i = 0; i < 40; i++) {
+        await page.keyboard.press('Tab')
+        if ((await page.evaluate(FOCUSED)) === label) return
+      }
+      assert.fail(`Tab does not come to ${label}`)
+    }
+    await page.evaluate('document.activeElement?.blur()')
+    await reach('Policies')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('h1:text("Policies")')
+    assert.equal(await page.title(), 'Policies · Portcullis')
+    assert.equal(await page.evaluate('document.activeElement?.tagName'), 'H1')
+    await settled(page)
+    await reach('routes / api')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('h1:text("routes / api")')
+    await settled(page)
+    await reach('Condition of rule 1')
+    await page.keyboard.type('!')
+    // Out of the editor again: it does not keep Tab to itself.
+    await reach('Remove rule 1')
+    await context.close()
+  })
+})

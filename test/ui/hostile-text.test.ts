@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { request as httpRequest } from 'node:http'
+import { after, before, describe, it } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { launchBrowser, WITHOUT_BROWSER } from '../browser/launch.ts'
+import { openPage, PAGES, settled } from './pages.ts'
+import { startUiGateway, type UiGateway } from './ui-gateway.ts'
+
+/** A page that runs any of it says so. */
+const SCRIPT = `'"><img src=x onerror=alert(1)></script><script>alert(2)</script>`
+const LINK = 'javascript:alert(3)'
+
+/** Words of the API that pages choose by; all else may have come from anyone. */
+const FIXED = new Set([
+  ...['action', 'cause', 'etag', 'id', 'kind', 'mode', 'outcome', 'protection', 'severity'],
+  ...['stage', 'state', 'time', 'verdict'],
+])
+
+/** Names of the API itself among counts. */
+const NUMBERS = new Set(['total', 'active'])
+
+/** Every text that the API responds with gets a script, at whatever depth; so do names of counts. */
+function poison(value: unknown, key = ''): unknown {
+  if (typeof value === 'string') return FIXED.has(key) ? value : `${value}${SCRIPT}`
+  if (Array.isArray(value)) return value.map((item) => poison(item, key))
+  if (typeof value !== 'object' || value === null) return value
+  const isCount = key.startsWith('by') || ['requests', 'tokens', 'cost'].includes(key)
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      isCount && typeof member === 'number' && !NUMBERS.has(name) ? `${name}${SCRIPT}` : name,
+      poison(member, name),
+    ]),
+  )
+}
+
+const PROVIDER = { name: 'p', provider: LINK, group: 0, address: LINK }
+const ENTRY = { revision: 1, kind: 'routes', id: 'api', action: 'set', author: LINK, state: 'set' }
+
+/** What this gateway has none of. */
+const MADE: Readonly<Record<string, unknown>> = {
+  '/api/llm/catalogue': {
+    backends: [
+      {
+        backend: 'example',
+        models: [{ name: 'm', provider: 'p' }],
+        virtualModels: [{ name: 'v', routing: 'r' }],
+        providers: [PROVIDER],
+      },
+    ],
+  },
+  '/api/mcp/servers': {
+    backends: [{ backend: 'example', servers: [{ name: 's', transport: LINK }] }],
+  },
+  '/api/config/history': {
+    entries: [
+      { ...ENTRY, comment: LINK, time: '2026-01-01T00:00:00Z', before: {}, after: { a: LINK } },
+    ],
+  },
+  '/api/playground': {
+    status: 200,
+    headers: {},
+    body: JSON.stringify({ choices: [{ message: { content: SCRIPT } }] }),
+    isCut: false,
+    milliseconds: 1,
+  },
+}
+
+describe('hostile text', { skip: WITHOUT_BROWSER }, () => {
+  let gateway: UiGateway
+  let browser: Browser
+
+  before(async () => {
+    gateway = await startUiGateway()
+    browser = await launchBrowser({ trusted: [], names: [] })
+  })
+
+  after(async () => {
+    await browser?.close()
+    await gateway?.stop()
+  })
+
+  /** As bytes of a client: paths and headers that fetch would encode. */
+  const send = (path: string, headers: Readonly<Record<string, string>>) =>
+    new Promise<void>((resolve, reject) => {
+      const { port } = new URL(gateway.origin)
+      const sent = httpRequest({ host: '127.0.0.1', port, path, headers }, (reply) => {
+        reply.resume()
+        reply.on('end', resolve)
+      })
+      sent.on('error', reject)
+      sent.end()
+    })
+
+  const assertHarmless = async (page: Page, where: string) => {
+    const count = await page.locator('img, iframe, a[href^="javascript" i]').count()
+    assert.equal(count, 0, where)
+  }
+
+  it('in every field that the API has is shown as text on every page', async () => {
+    await gateway.get('/orders')
+    const { page, context, wrong } = await openPage(browser, gateway.ui)
+    await context.route('**/api/**', async (route) => {
+      const { pathname } = new URL(route.request().url())
+      if (pathname.endsWith('/tail')) return route.fulfill({ contentType: 'text/event-stream' })
+      const made = MADE[pathname]
+      if (made !== undefined) {
+        const isPlayed = pathname === '/api/playground'
+        return route.fulfill({ json: isPlayed ? made : poison(made) })
+      }
+      const response = await route.fetch()
+      if (!/json/.test(response.headers()['content-type'] ?? '')) return route.fulfill({ response })
+      return route.fulfill({ response, json: poison(await response.json()) })
+    })
+    for (const path of PAGES) {
+      await page.goto(`${gateway.ui}${path}`)
+      await settled(page)
+      const text = await page.locator('main').innerText()
+      // Not vacuous: the page shows some of it.
+      if (path !== 'sandbox') assert.match(text, /onerror=alert|javascript:alert/, path)
+      await assertHarmless(page, path)
+    }
+    await page.goto(`${gateway.ui}llm`)
+    await page.getByRole('textbox', { name: 'Prompt' }).first().fill('x')
+    await page.getByRole('button', { name: 'Send' }).first().click()
+    await page.locator('pre', { hasText: 'onerror=alert(1)' }).waitFor()
+    await assertHarmless(page, 'the response of a model')
+    await context.close()
+    assert.deepEqual(wrong, [])
+  })
+
+  it('of a client and of an address does nothing', async () => {
+    for (const path of [`/x?${encodeURI(SCRIPT)}`, `/${encodeURI(SCRIPT)}`, '/"onload=alert(4)']) {
+      await send(path, { 'x-team': SCRIPT, 'user-agent': SCRIPT, host: 'a.example' })
+    }
+    const { page, context, wrong } = await openPage(browser, `${gateway.ui}decisions`)
+    await page.locator('a', { hasText: 'onload=alert(4)' }).first().click()
+    await page.getByRole('button', { name: 'Make a test of this' }).click()
+    await assertHarmless(page, 'a decision')
+    for (const path of [
+      `policies/routes/${encodeURIComponent(SCRIPT)}`,
+      `decisions/${encodeURIComponent(SCRIPT)}`,
+      `decisions?policy=${encodeURIComponent(SCRIPT)}`,
+      `sandbox?request=${encodeURIComponent(`GET /${SCRIPT}`)}`,
+      encodeURIComponent(LINK),
+    ]) {
+      await page.goto(`${gateway.ui}${path}`)
+      await settled(page)
+      await assertHarmless(page, path)
+    }
+    await context.close()
+    assert.deepEqual(wrong, [])
+  })
+})

@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import type { Browser } from 'playwright-core'
+import { launchBrowser, WITHOUT_BROWSER } from '../browser/launch.ts'
+import { openPage, settled } from './pages.ts'
+import { startUiGateway, type UiGateway } from './ui-gateway.ts'
+
+const run = promisify(execFile)
+const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
+const claims = Buffer.from('{"sub":"alice","team":"eng"}').toString('base64url')
+const JWT = `eyJhbGciOiJub25lIn0.${claims}.x`
+
+describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => {
+  let gateway: UiGateway
+  let browser: Browser
+
+  before(async () => {
+    gateway = await startUiGateway()
+    browser = await launchBrowser({ trusted: [], names: [] })
+  })
+
+  after(async () => {
+    await browser?.close()
+    await gateway?.stop()
+  })
+
+  it('sees at / what guards what, the unprotected first', async () => {
+    const { page, context, wrong } = await openPage(browser, `${gateway.admin}/`)
+    assert.equal(page.url(), gateway.ui)
+    const guarding = page.getByRole('region', { name: 'What guards what' })
+    await guarding.getByText('Unprotected').waitFor()
+    assert.match(await guarding.innerText(), /Unprotected\s+public[\s\S]*Guarded\s+api/)
+    await page.getByText('Read-only').waitFor()
+    await context.close()
+    assert.deepEqual(wrong, [])
+  })
+
+  it('finds in the map what is open, by a filter', async () => {
+    const { page, context } = await openPage(browser, `${gateway.ui}map`)
+    assert.equal(await page.locator('[data-protection]').count(), 2)
+    await page.getByLabel('Only what is not guarded').check()
+    assert.equal(await page.locator('[data-protection]').count(), 1)
+    await page.locator('[data-protection=unprotected]').getByText('any /public*').waitFor()
+    await context.close()
+  })
+
+  it('watches decisions, asks why, and makes a test of one that passes', async () => {
+    const { page, context, wrong } = await openPage(browser, `${gateway.ui}decisions`)
+    // It appears by itself: the page is open already.
+    assert.equal(await gateway.get('/orders/live', { 'x-team': 'ops' }), 403)
+    const row = page.locator('a', { hasText: 'GET /orders/live' })
+    await row.waitFor()
+    await row.click()
+    await page.waitForSelector('h1:text("GET /orders/live")')
+    await page.locator('.atom.tone-bad', { hasText: "['x-team'] == 'eng' is false" }).waitFor()
+    await page.getByRole('button', { name: 'Make a test of this' }).click()
+    const text = await page.locator('section[aria-label=Test] pre').innerText()
+    const file = join(dirname(gateway.file), 'made.yaml')
+    writeFileSync(file, text)
+    const { stdout } = await run(process.execPath, [ENTRY, 'test', file])
+    assert.match(stdout, /1 passed/)
+    await page.getByRole('button', { name: /Explain it/ }).click()
+    await page.locator('main').getByText('Denied', { exact: true }).nth(1).waitFor()
+    await context.close()
+    assert.deepEqual(wrong, [])
+  })
+
+  it('filters decisions by verdict and text, and keeps the filter in the address', async () => {
+    await gateway.get('/admin/x')
+    await gateway.get('/orders/y')
+    const { page, context } = await openPage(browser, `${gateway.ui}decisions?verdict=denied`)
+    await page.locator('a', { hasText: '/admin/x' }).waitFor()
+    await page.getByRole('textbox', { name: 'Text' }).fill('/admin/x')
+    await page.locator('a', { hasText: '/orders/y' }).waitFor({ state: 'detached' })
+    await page.getByRole('textbox', { name: 'Policy' }).fill('nobody')
+    await page.getByText('No matching decisions').waitFor()
+    assert.match(page.url(), /verdict=denied&policy=nobody/)
+    await context.close()
+  })
+
+  it('tries a request with a JWT, and steps through the rules', async () => {
+    const { page, context, wrong } = await openPage(browser, `${gateway.ui}sandbox`)
+    await page.getByLabel('Request', { exact: false }).first().fill('GET /orders')
+    await page.getByRole('textbox', { name: 'Headers' }).fill('x-team: eng')
+    await page.getByRole('textbox', { name: 'JWT or claims' }).fill('no token')
+    await page.getByRole('button', { name: 'Evaluate' }).click()
+    await page.getByText('This is neither a JWT').waitFor()
+    await page.getByRole('textbox', { name: 'JWT or claims' }).fill(JWT)
+    await page.getByRole('button', { name: 'Evaluate' }).click()
+    await page.getByText('Forwarded to the backend').waitFor()
+    await page
+      .locator('.atom.tone-good', { hasText: "request.headers['x-team'] == 'eng'" })
+      .waitFor()
+    await page.getByRole('button', { name: 'Step through' }).click()
+    // What comes later has no values yet, and the order is that of evaluation.
+    await page.getByText('Rule 1 of 4: Deny is false').waitFor()
+    assert.equal(await page.locator('.atom').count(), 1)
+    await page.getByRole('button', { name: 'Next rule' }).click()
+    await page.getByText('Rule 2 of 4: Require is true').waitFor()
+    await context.close()
+    assert.deepEqual(wrong, [])
+  })
+
+  it('is told of mistakes while writing a rule, and completed by the stage', async () => {
+    const { page, context, wrong } = await openPage(browser, `${gateway.ui}policies/routes/api`)
+    const first = page.getByLabel('Condition of rule 1')
+    await first.fill('request.path == 1')
+    await page
+      .getByText(/PC01\d\d/)
+      .first()
+      .waitFor()
+    await page.getByText('1 mistake to fix first').waitFor()
+    assert.equal(await page.getByRole('button', { name: 'See the effect' }).isEnabled(), false)
+    await first.fill('')
+    await first.pressSequentially('request.me')
+    await page.locator('.cm-tooltip-autocomplete', { hasText: 'method' }).waitFor()
+    // Of another stage, so not offered.
+    await page.keyboard.press('Escape')
+    await first.fill('')
+    await first.pressSequentially('mc')
+    await page
+      .getByText(/PC01\d\d/)
+      .first()
+      .waitFor()
+    assert.equal(await page.locator('.cm-tooltip-autocomplete', { hasText: /^mcp/ }).count(), 0)
+    await context.close()
+    assert.deepEqual(wrong, [])
+  })
+
+  it('sees the effect of a rule, and is given text for the file instead of a way to save', async () => {
+    await gateway.get('/orders', { 'x-team': 'ops' })
+    const { page, context, wrong } = await openPage(browser, `${gateway.ui}policies/routes/api`)
+    await page.getByText('This gateway is read-only').waitFor()
+    await page.getByLabel('Condition of rule 3').fill("request.headers['x-team'] == 'ops'")
+    await page.getByRole('button', { name: 'See the effect' }).click()
+    await page.getByText('The configuration stays valid').waitFor()
+    await page.getByText('Newly admitted').first().waitFor()
+    await page.getByText(/recorded requests \d+ would be decided differently/).waitFor()
+    await page.locator('pre', { hasText: "== 'ops'" }).waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Save' }).count(), 0)
+    await settled(page)
+    await context.close()
+    assert.deepEqual(wrong, [])
+  })
+})
+
+describe('an operator of a gateway that other machines reach', { skip: WITHOUT_BROWSER }, () => {
+  let gateway: UiGateway
+  let browser: Browser
+
+  before(async () => {
+    gateway = await startUiGateway({ host: '0.0.0.0', config: '  adminAllowRemote: true\n' })
+    browser = await launchBrowser({ trusted: [], names: [] })
+  })
+
+  after(async () => {
+    await browser?.close()
+    await gateway?.stop()
+  })
+
+  it('signs in with the token that the gateway printed', async () => {
+    const [, token = ''] = /not printed again: (\S+)/.exec(gateway.out()) ?? []
+    assert.notEqual(token, '')
+    const { page, context } = await openPage(browser, gateway.ui)
+    await page.getByText('Sign in to Portcullis').waitFor()
+    const field = page.locator('input')
+    await field.fill('wrong')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('The gateway rejected this token.').waitFor()
+    await field.fill(token)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.waitForSelector('h1:text("Overview")')
+    await page.getByRole('region', { name: 'What guards what' }).getByText('public').waitFor()
+    await context.close()
+  })
+})

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { parse } from 'yaml'
+import type { Decision } from '../../ui/src/api/shapes.ts'
+import { changesIn } from '../../ui/src/config/changes-in.ts'
+import { testFileOf } from '../../ui/src/decisions/test-file.ts'
+import { lineDiff } from '../../ui/src/history/line-diff.ts'
+import { ruleBlocks, withRules } from '../../ui/src/policies/rule-blocks.ts'
+import { readClaims } from '../../ui/src/sandbox/request.ts'
+
+const allow = (expression: string) => ({ action: 'Allow', expression }) as const
+
+describe('rules within a resource', () => {
+  const route = {
+    name: 'api',
+    policies: {
+      authorization: { action: 'Deny', policy: { matchExpressions: ['a', 'b'] }, mode: 'Audit' },
+      cors: { origins: ['x'] },
+    },
+    backends: [{ host: 'x:1' }, { host: 'y:1', policies: { authorization: { rules: ['c'] } } }],
+  }
+
+  it('are found at every depth, with the stage that they run at', () => {
+    assert.deepEqual(
+      ruleBlocks('routes', route).map(({ path, stage, mode }) => [path.join('.'), stage, mode]),
+      [
+        ['policies.authorization', 'traffic', 'Audit'],
+        ['backends.1.policies.authorization', 'backend', 'Enforce'],
+      ],
+    )
+    const stageOf = (kind: string, value: unknown) => ruleBlocks(kind, value)[0]?.stage
+    const block = { rules: [{ deny: 'a' }] }
+    assert.equal(stageOf('backends', { policies: { authorization: block } }), 'backend')
+    assert.equal(stageOf('mcp', { policies: { mcpAuthorization: block } }), 'mcp')
+    assert.equal(stageOf('frontendPolicies', { networkAuthorization: block }), 'connection')
+    assert.equal(stageOf('llm', { models: [{ authorization: block }] }), 'backend')
+  })
+
+  it('are replaced, and nothing else is', () => {
+    const [first, second] = ruleBlocks('routes', route)
+    assert.ok(first !== undefined && second !== undefined)
+    const changed = withRules(route, second.path, [allow('d')], 'Enforce')
+    assert.deepEqual(changed, {
+      ...route,
+      backends: [
+        { host: 'x:1' },
+        { host: 'y:1', policies: { authorization: { rules: [{ allow: 'd' }] } } },
+      ],
+    })
+    const same = withRules(route, first.path, first.rules, first.mode)
+    assert.deepEqual(ruleBlocks('routes', same)[0], first)
+    assert.deepEqual(route.policies.authorization.policy.matchExpressions, ['a', 'b'])
+  })
+})
+
+describe('a difference of lines', () => {
+  it('gives both texts back, whatever they are', () => {
+    const text = fc
+      .array(fc.constantFrom('a', 'b', 'c', '', ' a'), { maxLength: 12 })
+      .map((lines) => lines.map((line) => `${line}\n`).join(''))
+    fc.assert(
+      fc.property(text, text, (before, after) => {
+        const lines = lineDiff(before, after)
+        const side = (sign: string) =>
+          lines.filter((line) => line.sign !== sign).map((line) => `${line.text}\n`)
+        assert.equal(side('+').join(''), before)
+        assert.equal(side('-').join(''), after)
+        if (before === after) assert.ok(lines.every(({ sign }) => sign === ' '))
+      }),
+    )
+  })
+})
+
+describe('an edited configuration', () => {
+  const etags = [
+    { kind: 'routes', id: 'a', etag: '"1"' },
+    { kind: 'routes', id: 'b', etag: '"2"' },
+  ].map((one) => ({ ...one, isHidden: false })) as never
+
+  it('becomes changes of the resources that differ', () => {
+    const before = 'routes: [{ name: a, x: 1 }, { name: b }]\nconfig: { workers: 1 }'
+    const after = 'routes: [{ name: a, x: 2 }, { name: c }]\nconfig: { workers: 2 }'
+    assert.deepEqual(changesIn(before, after, etags), [
+      { action: 'set', kind: 'routes', id: 'a', value: { name: 'a', x: 2 }, ifMatch: '"1"' },
+      { action: 'set', kind: 'routes', id: 'c', value: { name: 'c' }, ifMatch: 'none' },
+      { action: 'delete', kind: 'routes', id: 'b', ifMatch: '"2"' },
+    ])
+    assert.deepEqual(changesIn(before, `# same\n${before}`, etags), [])
+  })
+})
+
+describe('claims that are pasted', () => {
+  const jwt = (payload: string) => `e30.${Buffer.from(payload).toString('base64url')}.sig`
+  for (const [what, text, expected] of [
+    ['nothing', '  ', undefined],
+    ['JSON', '{"a": 1}', { a: 1 }],
+    ['a JWT', jwt('{"n":"Zoë ☃"}'), { n: 'Zoë ☃' }],
+    ['a header', `Bearer ${jwt('{"a":1}')}`, { a: 1 }],
+  ] as const) {
+    it(`as ${what} are read`, () => assert.deepEqual(readClaims(text), expected))
+  }
+  for (const text of ['x', 'a.b', 'a.b.c', jwt('[1]'), jwt('"x"'), '{', '[1]', 'null']) {
+    it(`as ${text} are rejected`, () => assert.equal(typeof readClaims(text), 'string'))
+  }
+})
+
+describe('a test of a decision', () => {
+  it('is YAML that means what was recorded, whatever clients wrote', () => {
+    const hostile = 'a: b\n- c # "\'\u0000\u2028'
+    const decision: Decision = {
+      id: '1',
+      time: '',
+      kind: 'authorization',
+      stage: 'traffic',
+      verdict: 'denied',
+      enforced: true,
+      cause: 'false',
+      gateway: 'g',
+      status: 403,
+      method: 'GET',
+      source: '[::1]:1',
+      path: `/${hostile}`,
+      host: hostile,
+      attributes: [
+        { name: "request.headers['x-a']", state: 'shown', value: hostile },
+        { name: 'jwt.sub', state: 'shown', value: 'alice' },
+        { name: "request.headers['authorization']\n  evil: 1", state: 'redacted' },
+      ],
+    }
+    const { requests } = parse(testFileOf([decision])) as { requests: readonly object[] }
+    assert.deepEqual(requests, [
+      {
+        method: 'GET',
+        path: `/${hostile}`,
+        host: hostile,
+        from: '::1',
+        headers: { 'x-a': hostile },
+        as: { sub: 'alice' },
+        expect: 403,
+      },
+    ])
+  })
+})
