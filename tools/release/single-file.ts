@@ -1,6 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { signMachO } from './mach-o.ts'
 import { call, nodeFor, type Platform } from './platforms.ts'
 
@@ -22,7 +22,8 @@ export function writeSingleFile({ root, platform, start, assets, output }: Singl
     writeFileSync(
       settings,
       JSON.stringify({
-        main: start,
+        // Its path is a part of the file: not the one of this machine.
+        main: basename(start),
         output,
         executable: nodeFor(root, platform),
         disableExperimentalSEAWarning: true,
@@ -31,7 +32,7 @@ export function writeSingleFile({ root, platform, start, assets, output }: Singl
         assets,
       }),
     )
-    call(process.execPath, ['--build-sea', settings])
+    call(process.execPath, ['--build-sea', settings], dirname(start))
   } finally {
     rmSync(folder, { recursive: true })
   }
