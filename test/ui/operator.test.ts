@@ -174,7 +174,7 @@ describe('an operator of a gateway that other machines reach', { skip: WITHOUT_B
     await field.fill(token)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.waitForSelector('h1:text("Overview")')
-    await page.getByRole('region', { name: 'What guards what' }).getByText('public').waitFor()
+    await page.getByRole('region', { name: 'What guards what' }).getByText('Unprotected').waitFor()
     await context.close()
   })
 })
