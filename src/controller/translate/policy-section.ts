@@ -12,7 +12,8 @@ import {
   STAGE_OF_SECTION,
 } from '../../policies/schema.ts'
 import type { ObjectBackendRef } from '../resources/routes.ts'
-import { CONVERTERS, type Converted, isAsInFile, NotConvertible } from './policy-values.ts'
+import { type Converted, NotConvertible } from './converter.ts'
+import { CONVERTERS, isAsInFile } from './policy-values.ts'
 import type { ResolvedRef } from './resolved-ref.ts'
 import { type ClusterView, complaint, fieldOf, originOf, type Read, wordsFor } from './view.ts'
 

@@ -1,66 +1,17 @@
-import { createHash } from 'node:crypto'
-import * as z from 'zod'
 import type { Section } from '../../model/policy.ts'
 import { secretText } from '../../model/secret.ts'
 import { POLICY_SCHEMAS } from '../../policies/schema.ts'
-import {
-  configMap as configMapSchema,
-  secret as secretSchema,
-} from '../resources/cluster-objects.ts'
-import { labelSelector, selects } from '../resources/metadata.ts'
-import { type ObjectBackendRef, objectBackendRef } from '../resources/routes.ts'
+import { objectBackendRef } from '../resources/routes.ts'
 import { readAuthorities, readCertificate } from './certificates.ts'
-import type { ResolvedRef } from './resolved-ref.ts'
-import type { ClusterView } from './view.ts'
-
-/** What a key of a Kubernetes object says, in the words of a file. */
-export interface Converted {
-  readonly kind: string
-  /** Where it is written: `spec.traffic.rateLimit.local` */
-  readonly field: string
-  readonly value: unknown
-  /** The field in the object of a field in `value`, where they differ. */
-  readonly places?: (field: string) => string
-}
-
-export interface ConvertContext {
-  readonly field: string
-  readonly namespace: string
-  readonly view: ClusterView
-  readonly resolve: (ref: ObjectBackendRef, inner: string) => ResolvedRef
-}
-
-type Converter = (value: unknown, context: ConvertContext) => readonly Converted[]
-
-/** A mistake that only the object has, such as a Secret that is not there. */
-export class NotConvertible extends Error {
-  readonly kind: string
-  readonly field: string
-  readonly code: string
-  readonly hint: string | undefined
-
-  constructor(kind: string, field: string, code: string, message: string, hint?: string) {
-    super(message)
-    this.kind = kind
-    this.field = field
-    this.code = code
-    this.hint = hint
-  }
-}
-
-type Fields = Readonly<Record<string, unknown>>
-
-const objectRef = z.strictObject({
-  name: z.string().min(1),
-  key: z.string().optional(),
-  kind: z.string().optional(),
-})
-
-function refOf(kind: string, field: string, ref: unknown): z.output<typeof objectRef> {
-  const parsed = objectRef.safeParse(ref)
-  if (parsed.success) return parsed.data
-  throw new NotConvertible(kind, field, 'PC0701', 'this is not a reference: `name` is required')
-}
+import {
+  type ConvertContext,
+  type Converter,
+  type Fields,
+  isFields,
+  NotConvertible,
+  refOf,
+} from './converter.ts'
+import { apiKey, authentication, basic, jwt } from './sign-in-values.ts'
 
 /** As in a file, under another name. */
 const renamed =
@@ -154,123 +105,6 @@ const rateLimit: Converter = (value, context) => {
       ? []
       : calling('remoteRateLimit')(global, { ...context, field: `${field}.global` })),
   ]
-}
-
-const jwt: Converter = (value, context) => [
-  { kind: 'jwtAuthentication', field: context.field, value: jwtValue(value, context) },
-]
-
-/** A key set at a backend is fetched by the name that the backend has within the cluster. */
-function jwtValue(value: unknown, { field, namespace }: ConvertContext): unknown {
-  if (!isFields(value) || !Array.isArray(value['providers'])) return value
-  const providers = value['providers'].map((provider: unknown, index) => {
-    const { jwks } = (provider ?? {}) as { readonly jwks?: Fields }
-    const { remote } = (jwks ?? {}) as { readonly remote?: Fields }
-    if (!isFields(provider) || remote === undefined) return provider
-    const { url, backendRef, jwksPath, ...rest } = remote
-    if (url !== undefined) return { ...provider, jwks: { url, ...rest } }
-    const at = `${field}.providers[${index}].jwks.remote.backendRef`
-    const ref = objectBackendRef.safeParse(backendRef)
-    if (!ref.success || ref.data.group !== '' || ref.data.kind !== 'Service') {
-      const message = 'a key set is fetched from a Service'
-      throw new NotConvertible('jwtAuthentication', at, 'PC0704', message)
-    }
-    if (ref.data.namespace !== undefined && ref.data.namespace !== namespace) {
-      const message = 'a key set is fetched from a Service in the namespace of the policy'
-      throw new NotConvertible('jwtAuthentication', at, 'PC0703', message)
-    }
-    const { name, port } = ref.data
-    const address = `http://${name}.${namespace}.svc.cluster.local:${port ?? 80}`
-    return { ...provider, jwks: { url: `${address}${String(jwksPath ?? '')}`, ...rest } }
-  })
-  return { ...value, providers }
-}
-
-const basic: Converter = (value, context) => [
-  { kind: 'basicAuth', field: context.field, value: basicValue(value, context) },
-]
-
-function basicValue(value: unknown, { field, namespace, view }: ConvertContext): unknown {
-  if (!isFields(value) || value['secretRef'] === undefined) return value
-  const { secretRef, ...rest } = value
-  const { name, key = '.htaccess' } = refOf('basicAuth', `${field}.secretRef`, secretRef)
-  const htpasswd = view.secretEntry(namespace, name, key)
-  if (htpasswd === undefined || htpasswd === '') {
-    const message = `there is no entry \`${key}\` in a Secret ${namespace}/${name}`
-    throw new NotConvertible('basicAuth', `${field}.secretRef`, 'PC0702', message)
-  }
-  return { ...rest, htpasswd }
-}
-
-const apiKey: Converter = (value, context) => [
-  { kind: 'apiKey', field: context.field, value: apiKeyValue(value, context) },
-]
-
-/** Of keys only digests get into the Model, and none of them into messages. */
-function apiKeyValue(value: unknown, { field, namespace, view }: ConvertContext): unknown {
-  if (!isFields(value)) return value
-  const { secretRef, secretSelector, configMapSelector, ...rest } = value
-  const keys: Fields[] = []
-  const fail = (inner: string, message: string) => {
-    throw new NotConvertible('apiKey', `${field}.${inner}`, 'PC0702', message)
-  }
-  if (secretRef !== undefined) {
-    const { name } = refOf('apiKey', `${field}.secretRef`, secretRef)
-    const entries = view.secretEntries(namespace, name)
-    if (entries === undefined) fail('secretRef', `there is no Secret ${namespace}/${name}`)
-    keys.push(...[...(entries ?? [])].map(([entry, text]) => digested(entry, text)))
-  }
-  const matching = (selector: unknown, inner: string) => {
-    const parsed = labelSelector.safeParse(selector)
-    if (!parsed.success) return fail(inner, '`matchLabels` is required')
-    return parsed.data
-  }
-  if (secretSelector !== undefined) {
-    const selector = matching(secretSelector, 'secretSelector')
-    for (const one of view.all('Secret', secretSchema)) {
-      if (one.namespace !== namespace || selector === undefined) continue
-      if (!selects(selector, one.object.metadata.labels)) continue
-      const entries = view.secretEntries(namespace, one.name) ?? []
-      keys.push(...[...entries].map(([entry, text]) => digested(entry, text)))
-    }
-  }
-  if (configMapSelector !== undefined) {
-    const selector = matching(configMapSelector, 'configMapSelector')
-    for (const one of view.all('ConfigMap', configMapSchema)) {
-      if (one.namespace !== namespace || selector === undefined) continue
-      if (!selects(selector, one.object.metadata.labels)) continue
-      for (const [entry, keyHash] of Object.entries(one.value.data ?? {})) {
-        keys.push({ keyHash, metadata: { name: entry } })
-      }
-    }
-  }
-  if (keys.length === 0) fail('', 'there are no keys, so that nobody could sign in')
-  return { ...rest, keys }
-}
-
-function digested(entry: string, text: string): Fields {
-  const digest = createHash('sha256').update(text.trim()).digest('hex')
-  return { keyHash: `sha256:${digest}`, metadata: { name: entry } }
-}
-
-/** Each way to sign in as it is by itself. */
-const authentication: Converter = (value, context) => {
-  const { field } = context
-  if (!isFields(value) || !Array.isArray(value['anyOf'])) {
-    return [{ kind: 'authentication', field, value }]
-  }
-  const anyOf = value['anyOf'].map((way: unknown, index) => {
-    if (!isFields(way)) return way
-    const at = (key: string) => ({ ...context, field: `${field}.anyOf[${index}].${key}` })
-    return Object.fromEntries(
-      Object.entries(way).map(([key, inner]) => {
-        if (key === 'jwtAuthentication') return [key, jwtValue(inner, at(key))]
-        if (key === 'basicAuthentication') return [key, basicValue(inner, at(key))]
-        return [key, key === 'apiKeyAuthentication' ? apiKeyValue(inner, at(key)) : inner]
-      }),
-    )
-  })
-  return [{ kind: 'authentication', field, value: { ...value, anyOf } }]
 }
 
 const backendAuth: Converter = (value, { field, namespace, view }) => {
@@ -409,8 +243,4 @@ const SHAPED: ReadonlySet<string> = new Set([
 export function isAsInFile(key: string, section: Section): boolean {
   if (SHAPED.has(key)) return false
   return POLICY_SCHEMAS.some(({ kind, sections }) => kind === key && sections[section])
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
