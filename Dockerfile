@@ -11,6 +11,7 @@ RUN npm run release && strip --strip-all -o /node "$(command -v node)"
 FROM gcr.io/distroless/cc-debian12:nonroot
 COPY --from=build /node /usr/bin/node
 COPY --from=build /src/dist/*.mjs /src/dist/*.cjs /src/dist/*.code /src/dist/package.json /src/dist/NOTICES.md /src/dist/LICENSE /src/dist/portcullis.cdx.json /usr/lib/portcullis/
+COPY --from=build /src/dist/ui /usr/lib/portcullis/ui
 ENV PATH=/usr/bin NODE_ENV=production
 USER 65532:65532
 EXPOSE 4000 15020 15021

@@ -22,6 +22,7 @@ import { hostPlatform, nodeFor, PLATFORMS, type Platform } from './release/platf
 import { filesOf, PROGRAMS, THREADS, writePrograms } from './release/programs.ts'
 import { writeSingleFile } from './release/single-file.ts'
 import { renderSbom } from './sbom.ts'
+import { buildUi } from './ui/build-ui.ts'
 
 /**
  * `npm run release`: dist/ as it is published. Without `--all` it makes the programs and the images
@@ -59,7 +60,9 @@ async function release(): Promise<void> {
   const own = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as PackageFacts
   rmSync(DIST, { recursive: true, force: true })
   mkdirSync(DIST, { recursive: true })
-  const inputs = await writePrograms(ROOT, DIST)
+  const programInputs = await writePrograms(ROOT, DIST)
+  const inputs = [...programInputs, ...(await buildUi(join(DIST, 'ui')))]
+  const ui = globSync('ui/**/*.*', { cwd: DIST }).sort()
   const libraries = new Map(platforms.flatMap(librariesFor))
   write('package.json', renderPackage(own))
   write('NOTICES.md', renderNotices(ROOT, inputs))
@@ -70,15 +73,15 @@ async function release(): Promise<void> {
   }
   const manual = isWhole ? writeManual(own.version) : []
   const threads = Object.keys(THREADS).map((name) => `${name}.mjs`)
-  const inside = [...filesOf('portcullis'), ...threads, ...OWN_FILES, ...PAPERS]
+  const inside = [...filesOf('portcullis'), ...threads, ...ui, ...OWN_FILES, ...PAPERS]
   const artefacts = [
-    ...writeImages(own.version, libraries, [...threads, ...OWN_FILES, ...PAPERS]),
+    ...writeImages(own.version, libraries, [...threads, ...ui, ...OWN_FILES, ...PAPERS]),
     ...(isWhole ? writeSingleFiles(own.version, platforms) : []),
     ...(isWhole ? writePackages(own, [...inside, 'launch.js', 'README.md', ...manual]) : []),
     ...manual,
   ]
   const programs = [...Object.keys(PROGRAMS).flatMap(filesOf), ...threads]
-  const files = [...programs, ...PAPERS, 'README.md', 'CHANGELOG.md', ...artefacts]
+  const files = [...programs, ...ui, ...PAPERS, 'README.md', 'CHANGELOG.md', ...artefacts]
   write('SHA256SUMS', files.map(renderSum).join(''))
   for (const name of [...programs, ...artefacts]) console.log(`dist/${name}  ${sizeOf(name)}`)
   console.log(`${own.name} ${own.version} is in ${DIST}`)
