@@ -198,7 +198,7 @@ function isInsecure(issuer: string): boolean {
   return protocol === 'http:' && isLocalName(hostname)
 }
 
-export function isLocalName(hostname: string): boolean {
+function isLocalName(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname)
 }
 

@@ -232,7 +232,7 @@ function identityOf(claims: JWTPayload) {
 }
 
 /** A path of this origin, whatever a link says: `//host` and `/\host` lead elsewhere. */
-export function localPath(text: string): string {
+function localPath(text: string): string {
   const isPath = /^\/(?![/\\])[!-~]*$/.test(text) && !text.includes('\\')
   return isPath && text.length <= 2_048 ? text : '/'
 }

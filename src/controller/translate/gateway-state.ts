@@ -35,7 +35,7 @@ function draft(deps: GatewayStateDeps, key: string): GatewayDraft | undefined {
 }
 
 /** What routes depend on: a Gateway changes with every status, and this rarely. */
-export function gatewayForRoutes(
+function gatewayForRoutes(
   deps: GatewayStateDeps,
   key: string,
 ): GatewayForRoutes | undefined {
