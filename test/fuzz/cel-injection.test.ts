@@ -20,7 +20,7 @@ const LANGUAGE = new Set(
 const RUNTIME = new Set(
   `getField optField testField getIndex optIndex isEqual isMember call makeList makeMap elementsOf
    firstOf secondOf grow addEntries endMap some flat own equals add subtract multiply divide modulo
-   negate less lessOrEqual greater greaterOrEqual sizeOf hasText isSameText holdsText beginsWith
+   negate less lessOrEqual greater greaterOrEqual sizeOf hasText isSameText holds holdsText beginsWith
    finishesWith`.split(/\s+/),
 )
 const MEMBERS = new Set(

@@ -33,6 +33,8 @@ export function plainExchanges(text: string): PlainExchanges {
     const request = plainRequest(text.slice(at), LIMITS)
     if (request === 'more') return { seen, statuses, isClosed: false }
     const refused = (status: number) => ({ seen, statuses: [...statuses, status], isClosed: true })
+    // What speaks another protocol could not read a response.
+    if (request === 'not-http') return { seen, statuses, isClosed: true }
     if (typeof request === 'string') return refused(statusOf(request))
     if (request.form === 'authority') return refused(405)
     const path = plainPath(request.path)

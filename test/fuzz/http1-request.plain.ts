@@ -36,7 +36,7 @@ function requestLine(cursor: Cursor, longest: number) {
   if (target.length > longest) fail('target-too-long')
   if (target === '' && cursor.peek() === ' ') fail('bad-request-line')
   cursor.one(/ /, cursor.peek() === '\r' ? 'bad-request-line' : 'bad-target')
-  if (!target.startsWith('/') && /[^H\n\0]/.test(cursor.peek())) fail('not-http')
+  if (!target.startsWith('/') && /[^H \n\0]/.test(cursor.peek())) fail('not-http')
   for (const char of 'HTTP/') cursor.one(RegExp(char), 'bad-request-line')
   const major = cursor.one(/[0-9]/, 'bad-request-line')
   cursor.one(/[.]/, 'bad-request-line')

@@ -149,7 +149,9 @@ function refuseVersion(
 ): number {
   if (refusal === UNKNOWN && isPreface(line, bytes, start)) return PREFACE
   const hasPath = bytes[start + line.target] === SLASH
-  return refusal === BAD_LINE && !hasPath && bytes[at] !== LETTER_H ? NOT_HTTP : refusal
+  const next = bytes[at]
+  const isWord = next !== LETTER_H && next !== SPACE
+  return refusal === BAD_LINE && !hasPath && isWord ? NOT_HTTP : refusal
 }
 
 /** The connection may have chosen HTTP/2 with prior knowledge (RFC 9113 §3.3). */
