@@ -147,10 +147,8 @@ describe('sign-in to the admin API', { skip: SKIPPED }, () => {
       readonly changes: readonly { readonly author: string }[]
     }
     assert.match(JSON.stringify(history), /"author":"ed"/)
-    assert.match(
-      gateways[0]?.out() ?? '',
-      /audit.*caller=ed.*\/api\/config\/resources\/routes\/by-editor/,
-    )
+    const audited = /audit.*caller=ed.*\/api\/config\/resources\/routes\/by-editor/
+    await until('the line of the audit', () => audited.test(gateways[0]?.out() ?? ''))
   })
 
   it('a page of another origin cannot use the session', async () => {

@@ -95,9 +95,18 @@ export async function startEmbedded(folder: string, binaries: Binaries): Promise
   ].flatMap((setting) => ['-c', setting])
   // Ctrl-C is for the gateway, which stops the server when it needs it no longer.
   const options = { ...identity, stdio: QUIET, detached: true }
-  const child = spawn(postgres, ['-D', data, ...settings], options)
-  await accepting(child, url, basename(folder))
-  return { url, pid: child.pid as number, stop: (signal = 'SIGINT') => ended(child, signal) }
+  for (const end = Date.now() + PATIENCE; ; ) {
+    const child = spawn(postgres, ['-D', data, ...settings], options)
+    try {
+      await accepting(child, url, basename(folder))
+      return { url, pid: child.pid as number, stop: (signal = 'SIGINT') => ended(child, signal) }
+    } catch (error) {
+      // The processes of a server that was killed end a moment after it.
+      const isEnding = String(error).includes('pre-existing shared memory block')
+      if (!isEnding || Date.now() > end) throw error
+      await new Promise((resolve) => setTimeout(resolve, PACE))
+    }
+  }
 }
 
 const QUIET: ['ignore', 'ignore', 'pipe'] = ['ignore', 'ignore', 'pipe']
