@@ -103,6 +103,21 @@ describe('sign-in with a real browser', { skip: WITHOUT_BROWSER }, () => {
     await context.close()
   })
 
+  it('starts in the Admin UI, and comes back to the page that was asked for', async () => {
+    const context = await browser.newContext()
+    context.setDefaultTimeout(2 * PATIENCE)
+    const page = await context.newPage()
+    await page.goto(`${base}/ui/decisions`)
+    await page.getByRole('link', { name: 'Sign in with your account' }).click()
+    await page.fill('input[name=login]', 'alice')
+    await page.fill('input[name=password]', 'x')
+    await page.click('button[type=submit]')
+    await page.click('button[type=submit]')
+    await page.waitForURL(`${base}/ui/decisions`)
+    await page.getByRole('heading', { name: 'Decisions', level: 1 }).waitFor()
+    await context.close()
+  })
+
   it('somebody without a role signs in, and may do nothing', async () => {
     const context = await browser.newContext()
     context.setDefaultTimeout(PATIENCE)

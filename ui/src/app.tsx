@@ -72,9 +72,10 @@ function named<Name extends string, Page>(name: Name) {
 }
 
 export function App() {
-  const [isSignedOut, setSignedOut] = useState(false)
-  useEffect(() => watchUnauthorized(() => setSignedOut(true)), [])
-  return isSignedOut ? <SignIn done={() => setSignedOut(false)} /> : <Shell />
+  const [signedOut, setSignedOut] = useState<{ readonly login: string | undefined }>()
+  useEffect(() => watchUnauthorized((login) => setSignedOut({ login })), [])
+  if (signedOut === undefined) return <Shell />
+  return <SignIn login={signedOut.login} done={() => setSignedOut(undefined)} />
 }
 
 function Shell() {

@@ -1,9 +1,15 @@
-import { Button, Container, PasswordInput, Stack, Text, Title } from '@mantine/core'
+import { Button, Container, Divider, PasswordInput, Stack, Text, Title } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { type ApiProblem, call, storeToken } from './api/client.ts'
 
-/** Bound beyond loopback, the admin API wants a token, which the gateway printed. */
-export function SignIn({ done }: { readonly done: () => void }) {
+interface Properties {
+  /** Where the provider of identities is asked; undefined: there is none. */
+  readonly login: string | undefined
+  readonly done: () => void
+}
+
+/** The admin API wants a session, or the token that the gateway printed. */
+export function SignIn({ login, done }: Properties) {
   const [token, setToken] = useState('')
   const [problem, setProblem] = useState<string>()
   const submit = async (event: FormEvent) => {
@@ -24,9 +30,17 @@ export function SignIn({ done }: { readonly done: () => void }) {
           <Title order={1} size="h2">
             Sign in to Portcullis
           </Title>
+          {login !== undefined && (
+            <>
+              <Button component="a" href={`${login}?returnTo=${encodeURIComponent(place())}`}>
+                Sign in with your account
+              </Button>
+              <Divider label="or" />
+            </>
+          )}
           <Text>
-            This gateway can be reached from other machines, so it asks who you are. It printed a
-            token when it started; it is kept in this tab only.
+            This gateway asks who you are. It printed a token when it started, unless its operator
+            chose one; it is kept in this tab only.
           </Text>
           <PasswordInput
             label="Token"
@@ -36,11 +50,20 @@ export function SignIn({ done }: { readonly done: () => void }) {
             autoComplete="off"
             data-autofocus
           />
-          <Button type="submit" disabled={token.trim() === ''}>
+          <Button
+            type="submit"
+            variant={login === undefined ? 'filled' : 'default'}
+            disabled={token.trim() === ''}
+          >
             Sign in
           </Button>
         </Stack>
       </form>
     </Container>
   )
+}
+
+/** The page that was asked for. */
+function place(): string {
+  return `${location.pathname}${location.search}`
 }

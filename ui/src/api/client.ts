@@ -12,14 +12,17 @@ export class ApiProblem extends Error {
 }
 
 const TOKEN = 'portcullis-token'
-let onUnauthorized: () => void = () => {}
+/** `login`: the path where somebody can sign in, if there is one. */
+type Unauthorized = (login: string | undefined) => void
+
+let onUnauthorized: Unauthorized = () => {}
 
 /** Of this tab alone: gone when it is closed. */
 export function storeToken(token: string): void {
   sessionStorage.setItem(TOKEN, token)
 }
 
-export function watchUnauthorized(then: () => void): void {
+export function watchUnauthorized(then: Unauthorized): void {
   onUnauthorized = then
 }
 
@@ -55,8 +58,8 @@ export async function send(path: string, sent: Sent = {}): Promise<Response> {
     throw new ApiProblem(0, 'The gateway does not respond. Is it still running?')
   })
   if (response.ok) return response
-  if (response.status === 401) onUnauthorized()
   const problem = await response.json().catch(() => ({}))
+  if (response.status === 401) onUnauthorized(problem.login)
   const { detail = `The gateway responded ${response.status}.`, ...more } = problem
   throw new ApiProblem(response.status, detail, more)
 }
