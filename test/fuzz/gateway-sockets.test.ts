@@ -116,7 +116,7 @@ async function check(lane: Lane, text: string, ends: readonly number[], seed: nu
   lane.seen = []
   lane.wrong = []
   const expected = plainExchanges(text)
-  const { statuses, isClosed } = await send(lane.port, text, ends, expected.statuses.length)
+  const { statuses, isClosed } = await send(lane.port, text, ends, expected)
   const about = `FUZZ_SEED=${seed} ${JSON.stringify(text)}`
   assert.deepEqual(statuses, expected.statuses, about)
   assert.deepEqual(lane.wrong, [], about)
@@ -124,8 +124,14 @@ async function check(lane: Lane, text: string, ends: readonly number[], seed: nu
   if (expected.isClosed) assert.ok(isClosed, `not closed: ${about}`)
 }
 
-/** Sends all of it, in these portions, and waits for as many answers as there must be. */
-async function send(port: number, text: string, ends: readonly number[], count: number) {
+/** Sends all of it, in these portions, and waits for as many responses as there must be. */
+async function send(
+  port: number,
+  text: string,
+  ends: readonly number[],
+  expected: ReturnType<typeof plainExchanges>,
+) {
+  const count = expected.statuses.length
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
   let received = ''
   let isClosed = false
@@ -153,8 +159,8 @@ async function send(port: number, text: string, ends: readonly number[], count: 
     await Promise.race([more, done.promise])
     if (received.length === before) break
   }
-  // The last answer of a connection that closes is followed by its end.
-  if (count > 0 && /\r\nconnection: close\r\n/.test(received)) await done.promise
+  // The last response of a connection that closes is followed by its end.
+  if (expected.isClosed || /\r\nconnection: close\r\n/.test(received)) await done.promise
   clearTimeout(timer)
   socket.destroy()
   await new Promise(setImmediate)

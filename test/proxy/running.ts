@@ -81,10 +81,14 @@ ${config}`
       },
       () => 0,
     )
-  await until('readiness', async () => {
-    if (child.exitCode !== null) assert.fail(out)
-    return (await status('/healthz/ready')) === 200
-  })
+  await until(
+    'readiness',
+    async () => {
+      if (child.exitCode !== null) assert.fail(out)
+      return (await status('/healthz/ready')) === 200
+    },
+    120,
+  )
   const metrics = () => ask(stats, '/metrics').then((answer) => answer.text())
   const metric = async (series: string) => seriesValue(await metrics(), series)
   const pid = child.pid as number
