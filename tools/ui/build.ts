@@ -1,5 +1,13 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { buildUi } from './build-ui.ts'
 import { ROOT } from './config.ts'
@@ -32,8 +40,9 @@ async function buildInto(target: string): Promise<void> {
 function forgetOld(): void {
   const builds = readdirSync(cache, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && /^[0-9a-f]{32}$/.test(entry.name))
-    .map(({ name }) => name)
-  for (const name of builds.slice(0, Math.max(0, builds.length - KEPT))) {
+    .map(({ name }) => ({ name, age: statSync(join(cache, name)).mtimeMs }))
+    .sort((a, b) => a.age - b.age)
+  for (const { name } of builds.slice(0, Math.max(0, builds.length - KEPT))) {
     rmSync(join(cache, name), { recursive: true, force: true })
   }
 }
