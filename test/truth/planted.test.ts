@@ -60,7 +60,7 @@ const LIES: readonly (readonly [string, CheckName, string, Tools])[] = [
     'diff',
     'diff example',
     async () => {
-      const place = { kind: 'admitted', listener: 'default/default', route: 'r0' }
+      const place = { kind: 'admitted', listener: 'default/default', route: 'r0', services: [] }
       return said({ differences: [{ ...place, example: EXAMPLE }], untold: [] }, 1)
     },
   ],
