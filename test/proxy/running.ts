@@ -88,7 +88,11 @@ ${config}`
       return (await status('/healthz/ready')) === 200
     },
     120,
-  )
+  ).catch((error: unknown) => {
+    // It would keep the process of the tests alive.
+    child.kill('SIGKILL')
+    throw error
+  })
   const metrics = () => ask(stats, '/metrics').then((answer) => answer.text())
   const metric = async (series: string) => seriesValue(await metrics(), series)
   const pid = child.pid as number
