@@ -69,6 +69,8 @@ export class StatusTable {
     this.#backends = cell(() => backendStatuses(view))
     this.#models = cell(() => {
       view.cells.read('Gateway *')
+      // Of which controller a class is decides which Gateways are ours.
+      view.cells.read('GatewayClass *')
       return modelStatuses(view, [...this.#gateways.keys()].map(deps.modelsAt))
     })
   }
