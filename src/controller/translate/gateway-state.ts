@@ -35,10 +35,7 @@ function draft(deps: GatewayStateDeps, key: string): GatewayDraft | undefined {
 }
 
 /** What routes depend on: a Gateway changes with every status, and this rarely. */
-function gatewayForRoutes(
-  deps: GatewayStateDeps,
-  key: string,
-): GatewayForRoutes | undefined {
+function gatewayForRoutes(deps: GatewayStateDeps, key: string): GatewayForRoutes | undefined {
   const read = (): GatewayForRoutes | undefined => {
     const found = draft(deps, key)
     if (found === undefined) return undefined
