@@ -56,7 +56,10 @@ export const VALID_POLICIES: Readonly<Record<string, Spec>> = {
   'other traffic policies': traffic({
     timeouts: { request: '10s' },
     retry: { attempts: 2, codes: [503] },
-    rateLimit: { local: [{ requests: 100, unit: 'Minutes', key: 'jwt.sub' }] },
+    rateLimit: {
+      local: [{ requests: 100, unit: 'Minutes', key: 'jwt.sub' }],
+      global: { backendRef: { name: 'limits', port: 8081 }, domain: 'shop', descriptors: [{ entries: [{ key: 'user', value: 'jwt.sub' }], type: 'tokens' }] },
+    },
     headerModifiers: { request: { set: [{ name: 'x-a', value: 'b' }], remove: ['x-c'] } },
     basicAuthentication: { secretRef: { name: 'users' } },
     extAuth: { backendRef: { name: 'authz', port: 9000 }, protocol: { http: { path: "'/check'" } } },
@@ -109,7 +112,9 @@ export const INVALID_POLICIES: Readonly<Record<string, readonly [Spec, RegExp]>>
   'an entry without a condition that is not the last': [traffic({ directResponse: { conditional: [{ status: 204 }, { condition: 'true', status: 204 }] } }), /only the last entry of conditional/],
   'an entry without what the policy needs': [traffic({ extAuth: { conditional: [{ condition: 'true' }] } }), /backendRef: Required value/],
   'neither a service nor conditions': [traffic({ extAuth: { timeout: '1s' } }), /backendRef or conditional must be set/],
-  'limits with and without conditions': [traffic({ rateLimit: { local: [{ requests: 1, unit: 'Seconds' }], conditional: [{ requests: 1, unit: 'Seconds' }] } }), /exactly one of local, conditional/],
+  'limits with and without conditions': [traffic({ rateLimit: { local: [{ requests: 1, unit: 'Seconds' }], conditional: [{ requests: 1, unit: 'Seconds' }] } }), /at most one of local, conditional/],
+  'a limit without a way to count': [traffic({ rateLimit: {} }), /rateLimit/],
+  'a service without its domain': [traffic({ rateLimit: { global: { backendRef: { name: 'limits', port: 8081 }, descriptors: [{ entries: [{ key: 'a', value: "'b'" }] }] } } }), /domain: Required value/],
   'a limit of nothing in an entry': [traffic({ rateLimit: { conditional: [{ unit: 'Seconds' }] } }), /exactly one of requests, tokens/],
   'a limit without a unit': [traffic({ rateLimit: { local: [{ requests: 1 }] } }), /unit: Required value/],
   'a limit of nothing': [traffic({ rateLimit: { local: [{ unit: 'Seconds' }] } }), /exactly one of requests, tokens/],
