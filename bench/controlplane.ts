@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
-import { makeAuthority, makeServingCertificate } from '../src/xds/certificate.ts'
 import { chartFolder } from '../test/charts/helm.ts'
 import { gatewayApiDefinitions } from '../test/cluster/gateway-api.ts'
 import { type Cluster, eventually, missing, startCluster } from '../test/cluster/harness.ts'
+import { bringCertificate, ownAddress } from '../test/cluster/plane.ts'
 import { Programs, type Running, SYSTEM } from '../test/cluster/programs.ts'
 import { freePorts } from '../test/free-port.ts'
 import { type Measured, reportOf } from './controlplane/report.ts'
@@ -60,17 +59,7 @@ class ControlPlaneBench {
       cluster.kubectl(['apply', '--server-side', '-f', file])
     }
     cluster.helm(['install', 'portcullis', chartFolder('portcullis'), '--namespace', SYSTEM])
-    // No resolver here knows the names of Services.
-    const validity = { from: Date.now() - 60_000, to: Date.now() + 24 * 3_600_000 }
-    const authority = makeAuthority('bench', validity)
-    const serving = makeServingCertificate(authority, ['localhost'], validity)
-    const secret = {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: { name: 'portcullis-xds-cert', namespace: SYSTEM },
-      stringData: { 'ca.crt': authority.cert, 'tls.crt': serving.cert, 'tls.key': serving.key },
-    }
-    cluster.kubectl(['apply', '--server-side', '-f', '-'], JSON.stringify(secret))
+    bringCertificate(cluster)
     const programs = new Programs(cluster, port)
     try {
       const controller = await programs.startController()
@@ -92,10 +81,7 @@ class ControlPlaneBench {
 
   async #prepare(): Promise<void> {
     // API servers accept no loopback address in an EndpointSlice.
-    const address = Object.values(networkInterfaces())
-      .flatMap((all) => all ?? [])
-      .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
-    const backend = createServer((_, response) => response.end('served')).listen(0, address)
+    const backend = createServer((_, response) => response.end('served')).listen(0, ownAddress)
     this.#closing.push(() => void backend.close())
     await new Promise((resolve) => backend.once('listening', resolve))
     const { port } = backend.address() as AddressInfo
@@ -125,7 +111,7 @@ class ControlPlaneBench {
         },
         addressType: 'IPv4',
         ports: [{ name: 'web', port }],
-        endpoints: [{ addresses: [address] }],
+        endpoints: [{ addresses: [ownAddress] }],
       },
     ]
     const list = { apiVersion: 'v1', kind: 'List', items: objects }

@@ -68,3 +68,13 @@ export function toTarget(value: z.output<z.ZodObject<typeof targetShape>>): Targ
   if (service !== undefined) return service
   return { kind: 'backend', backend: backend as string }
 }
+
+/** With `target` in place of the keys that name it. */
+export function withTarget<T extends Parameters<typeof toTarget>[0]>({
+  host,
+  service,
+  backend,
+  ...rest
+}: T) {
+  return { target: toTarget({ host, service, backend }), ...rest }
+}

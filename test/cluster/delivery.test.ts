@@ -5,22 +5,17 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { makeAuthority, makeServingCertificate } from '../../src/xds/certificate.ts'
 import { chartFolder } from '../charts/helm.ts'
 import { freePorts } from '../free-port.ts'
 import { gatewayApiDefinitions } from './gateway-api.ts'
 import { type Cluster, eventually, missing, startCluster } from './harness.ts'
+import { bringCertificate, ownAddress } from './plane.ts'
 import { Programs, type Running, SYSTEM } from './programs.ts'
 import { PROVIDER, tokenOf } from './tokens.ts'
 
-/** API servers accept no loopback address in an EndpointSlice. */
-const address = Object.values(networkInterfaces())
-  .flatMap((all) => all ?? [])
-  .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
-const reason = missing() ?? (address === undefined ? 'only loopback is here' : undefined)
+const reason = missing() ?? (ownAddress === undefined ? 'only loopback is here' : undefined)
 const options = reason === undefined ? {} : { skip: reason }
 const GATEWAYS = '/apis/gateway.networking.k8s.io/v1/namespaces/apps'
 const POLICIES = '/apis/portcullis.dev/v1alpha1/namespaces/apps/proxypolicies'
@@ -44,7 +39,7 @@ describe('delivery from a real controller to real proxies', options, () => {
     for (const file of files) cluster.kubectl(['apply', '--server-side', '-f', file])
     cluster.helm(['install', 'portcullis', chartFolder('portcullis'), '--namespace', SYSTEM])
     programs = new Programs(cluster, port)
-    backend = createServer((_, response) => response.end('served')).listen(0, address)
+    backend = createServer((_, response) => response.end('served')).listen(0, ownAddress)
     await once(backend, 'listening')
   })
   after(async () => {
@@ -148,19 +143,8 @@ describe('delivery from a real controller to real proxies', options, () => {
   })
 
   it('deploys what belongs to a Gateway, owned by it', async () => {
-    // Brought by the user: no resolver here knows the names of Services.
-    const validity = { from: Date.now() - 60_000, to: Date.now() + 3_600_000 }
-    const authority = makeAuthority('test', validity)
-    const serving = makeServingCertificate(authority, ['localhost'], validity)
     cluster.kubectl(['-n', SYSTEM, 'delete', 'secret', 'portcullis-xds-cert'])
-    apply(
-      JSON.stringify({
-        apiVersion: 'v1',
-        kind: 'Secret',
-        metadata: { name: 'portcullis-xds-cert', namespace: SYSTEM },
-        stringData: { 'ca.crt': authority.cert, 'tls.crt': serving.cert, 'tls.key': serving.key },
-      }),
-    )
+    bringCertificate(cluster)
     controller = await programs.startController()
     const gateway = (name: string, at: number) => `
 apiVersion: gateway.networking.k8s.io/v1
@@ -236,7 +220,7 @@ kind: EndpointSlice
 metadata: { name: orders-1, namespace: apps, labels: { kubernetes.io/service-name: orders } }
 addressType: IPv4
 ports: [{ name: web, port: ${behind} }]
-endpoints: [{ addresses: ['${address}'] }]
+endpoints: [{ addresses: ['${ownAddress}'] }]
 `)
     await becomes({}, 200)
     allow('alice')

@@ -7,14 +7,13 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { createServer as createTlsServer } from 'node:tls'
 import fc from 'fast-check'
 import { Deadlines } from '../../src/wire/deadlines.ts'
-import type { Downstream, DownstreamEvents } from '../../src/wire/downstream.ts'
-import { NO_LINES } from '../../src/wire/http1/field-lines.ts'
+import type { DownstreamEvents } from '../../src/wire/downstream.ts'
 import { HTTP2_LIMITS } from '../../src/wire/http2/limits.ts'
 import { ServerSession } from '../../src/wire/http2/server.ts'
-import type { BodySink } from '../../src/wire/streams.ts'
 import { fill } from '../faults/patterns.ts'
 import { makeAuthority, WITHOUT_OPENSSL } from '../tls/certificates.ts'
 import { fuzz } from './runs.ts'
+import { Keeper, type KeptUpload } from './upload-keeper.ts'
 
 /**
  * Uploads of many streams of one connection, which share the buffers that it reads into, in the
@@ -22,19 +21,10 @@ import { fuzz } from './runs.ts'
  * compares it only when it says that it has written it.
  */
 
-interface Upload {
-  readonly seed: number
+interface Upload extends KeptUpload {
   readonly length: number
   /** The client writes so much at a time. */
   readonly piece: number
-  /** After so many pieces that were received it is written; -1: only at the very end. */
-  readonly writesAfter: number
-  /** Whether the sink says when it has written; one that does not may keep its bytes for ever. */
-  readonly saysWritten: boolean
-  /** Takes no more after this many bytes, until some turns later. */
-  readonly pausesAt: number
-  /** The response comes after this many bytes; -1: after all of them. */
-  readonly repliesAt: number
 }
 
 const upload: fc.Arbitrary<Upload> = fc.record({
@@ -46,61 +36,6 @@ const upload: fc.Arbitrary<Upload> = fc.record({
   pausesAt: fc.constantFrom(0, 100, 50_000),
   repliesAt: fc.constantFrom(-1, -1, -1, -1, -1, -1, -1, 60_000),
 })
-
-/** Keeps what it gets until it is written, and compares it only then. */
-class Keeper implements BodySink {
-  readonly #expected: Upload
-  readonly #downstream: Downstream
-  declare readonly hasWritten?: () => boolean
-  #views: Buffer[] = []
-  #pieces = 0
-  #total = 0
-  #hasPaused = false
-  #hasReplied = false
-  compared = 0
-  fault: string | undefined = undefined
-
-  constructor(expected: Upload, downstream: Downstream) {
-    this.#expected = expected
-    this.#downstream = downstream
-    if (expected.saysWritten) this.hasWritten = () => this.#views.length === 0
-  }
-
-  write(bytes: Buffer): boolean {
-    this.#views.push(bytes)
-    this.#total += bytes.length
-    const { writesAfter, pausesAt, repliesAt } = this.#expected
-    if (writesAfter >= 0 && ++this.#pieces > writesAfter) this.compare()
-    if (repliesAt >= 0 && this.#total >= repliesAt) this.#reply()
-    if (this.#hasPaused || pausesAt === 0 || this.#total < pausesAt) return true
-    this.#hasPaused = true
-    setTimeout(() => this.#downstream.resumeBody(), 2)
-    return false
-  }
-
-  compare(): void {
-    for (const view of this.#views) {
-      const right = fill(this.#expected.seed, this.compared, view.length)
-      if (!view.equals(right)) this.fault ??= `bytes from ${this.compared} on are others'`
-      this.compared += view.length
-    }
-    this.#views = []
-  }
-
-  end(): void {
-    this.#reply()
-  }
-
-  abort(reason: string): void {
-    if (!this.#hasReplied) this.fault ??= reason
-  }
-
-  #reply(): void {
-    if (this.#hasReplied) return
-    this.#hasReplied = true
-    this.#downstream.reply(200, NO_LINES, 'ok')
-  }
-}
 
 const LIMITS = { ...HTTP2_LIMITS, controlFrames: { perSecond: 1e9, burst: 1e9 } }
 
@@ -115,7 +50,7 @@ for (const isTls of [false, true]) {
     const events: DownstreamEvents = {
       request: (downstream) => {
         const at = Number(downstream.head.path.slice(1))
-        const keeper = new Keeper(uploads[at] as Upload, downstream)
+        const keeper = new Keeper(uploads[at] as Upload, downstream, true)
         keepers[at] = keeper
         downstream.readBody(keeper, false)
       },

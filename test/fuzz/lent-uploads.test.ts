@@ -5,14 +5,13 @@ import { after, before, describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { Deadlines } from '../../src/wire/deadlines.ts'
-import type { Downstream, DownstreamEvents } from '../../src/wire/downstream.ts'
-import { NO_LINES } from '../../src/wire/http1/field-lines.ts'
+import type { DownstreamEvents } from '../../src/wire/downstream.ts'
 import { HEAD_LIMITS } from '../../src/wire/http1/message.ts'
 import { ServerConnection } from '../../src/wire/http1/server-connection.ts'
 import { lendReads } from '../../src/wire/lent-reads.ts'
-import type { BodySink } from '../../src/wire/streams.ts'
 import { fill } from '../faults/patterns.ts'
 import { fuzz } from './runs.ts'
+import { Keeper, type KeptUpload } from './upload-keeper.ts'
 
 /**
  * Uploads on several connections at once, which share buffers. Whoever receives a body keeps what it
@@ -20,20 +19,11 @@ import { fuzz } from './runs.ts'
  * after the response, while the connection already reads others.
  */
 
-interface Upload {
-  readonly seed: number
+interface Upload extends KeptUpload {
   readonly length: number
   readonly isChunked: boolean
   /** Into pieces of these lengths, over and over. */
   readonly pieces: readonly number[]
-  /** After so many pieces that were received it is written; -1: only at the very end. */
-  readonly writesAfter: number
-  /** Whether the sink says when it has written; one that does not may keep its bytes for ever. */
-  readonly saysWritten: boolean
-  /** Takes no more after this many bytes, until some turns later. */
-  readonly pausesAt: number
-  /** The response comes after this many bytes; -1: after all of them. */
-  readonly repliesAt: number
 }
 
 const upload: fc.Arbitrary<Upload> = fc.record({
@@ -88,63 +78,6 @@ function messageOf({ seed, length, isChunked }: Upload, path: string): Buffer {
   return Buffer.concat([...parts, Buffer.from('0\r\n\r\n')])
 }
 
-/** Keeps what it gets until it is written, and compares it only then. */
-class Keeper implements BodySink {
-  readonly #expected: Upload
-  readonly #downstream: Downstream
-  declare readonly hasWritten?: () => boolean
-  #views: Buffer[] = []
-  #pieces = 0
-  #total = 0
-  #hasPaused = false
-  #hasReplied = false
-  compared = 0
-  isWhole = false
-  fault: string | undefined = undefined
-
-  constructor(expected: Upload, downstream: Downstream) {
-    this.#expected = expected
-    this.#downstream = downstream
-    if (expected.saysWritten) this.hasWritten = () => this.#views.length === 0
-  }
-
-  write(bytes: Buffer): boolean {
-    this.#views.push(bytes)
-    this.#total += bytes.length
-    const { writesAfter, pausesAt, repliesAt } = this.#expected
-    if (writesAfter >= 0 && ++this.#pieces > writesAfter) this.compare()
-    if (repliesAt >= 0 && this.#total >= repliesAt) this.#reply()
-    if (this.#hasPaused || pausesAt === 0 || this.#total < pausesAt) return true
-    this.#hasPaused = true
-    setTimeout(() => this.#downstream.resumeBody(), 2)
-    return false
-  }
-
-  compare(): void {
-    for (const view of this.#views) {
-      const right = fill(this.#expected.seed, this.compared, view.length)
-      if (!view.equals(right)) this.fault ??= `bytes from ${this.compared} on are others'`
-      this.compared += view.length
-    }
-    this.#views = []
-  }
-
-  end(): void {
-    this.isWhole = true
-    this.#reply()
-  }
-
-  abort(reason: string): void {
-    this.fault ??= reason
-  }
-
-  #reply(): void {
-    if (this.#hasReplied) return
-    this.#hasReplied = true
-    this.#downstream.reply(200, NO_LINES, 'ok')
-  }
-}
-
 const LIMITS = {
   ...HEAD_LIMITS,
   idle: 20_000,
@@ -177,7 +110,7 @@ describe('buffers of uploads', () => {
     request: (downstream) => {
       const [, at = '', number = ''] = downstream.head.path.split('/')
       const expected = clients[Number(at)]?.uploads[Number(number)] as Upload
-      const keeper = new Keeper(expected, downstream)
+      const keeper = new Keeper(expected, downstream, false)
       ;(keepers[Number(at)] as Keeper[])[Number(number)] = keeper
       downstream.readBody(keeper, false)
     },

@@ -74,6 +74,26 @@ export const referenceGrant = object({
   }),
 })
 
+/** How the certificate of a backend is verified. */
+export const tlsValidation = z.strictObject({
+  caCertificateRefs: z
+    .array(z.looseObject({ group: z.string(), kind: z.string(), name: z.string() }))
+    .default([]),
+  wellKnownCACertificates: z.string().optional(),
+  hostname: z.string(),
+  subjectAltNames: z
+    .array(
+      z.strictObject({
+        type: z.enum(['Hostname', 'URI']),
+        hostname: z.string().optional(),
+        uri: z.string().optional(),
+      }),
+    )
+    .default([]),
+})
+
+export type TlsValidation = z.output<typeof tlsValidation>
+
 export const backendTlsPolicy = object({
   spec: z.looseObject({
     targetRefs: z.array(
@@ -84,22 +104,7 @@ export const backendTlsPolicy = object({
         sectionName: z.string().optional(),
       }),
     ),
-    validation: z.strictObject({
-      caCertificateRefs: z
-        .array(z.looseObject({ group: z.string(), kind: z.string(), name: z.string() }))
-        .default([]),
-      wellKnownCACertificates: z.string().optional(),
-      hostname: z.string(),
-      subjectAltNames: z
-        .array(
-          z.strictObject({
-            type: z.enum(['Hostname', 'URI']),
-            hostname: z.string().optional(),
-            uri: z.string().optional(),
-          }),
-        )
-        .default([]),
-    }),
+    validation: tlsValidation,
     options: z.record(z.string(), z.string()).default({}),
   }),
 })

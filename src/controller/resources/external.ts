@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { tlsValidation } from './cluster-objects.ts'
 import { object, port } from './metadata.ts'
 
 /* What is outside the cluster. */
@@ -22,24 +23,7 @@ export const xBackend = object({
             namespace: z.string().optional(),
           })
           .optional(),
-        validation: z
-          .strictObject({
-            caCertificateRefs: z
-              .array(z.looseObject({ group: z.string(), kind: z.string(), name: z.string() }))
-              .default([]),
-            wellKnownCACertificates: z.string().optional(),
-            hostname: z.string(),
-            subjectAltNames: z
-              .array(
-                z.strictObject({
-                  type: z.enum(['Hostname', 'URI']),
-                  hostname: z.string().optional(),
-                  uri: z.string().optional(),
-                }),
-              )
-              .default([]),
-          })
-          .optional(),
+        validation: tlsValidation.optional(),
       })
       .optional(),
   }),

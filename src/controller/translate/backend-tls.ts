@@ -1,5 +1,4 @@
 import type { Attached } from '../../model/policy.ts'
-import type { SecretRef } from '../../model/secret.ts'
 import {
   type BackendTlsPolicyObject,
   backendTlsPolicy,
@@ -17,6 +16,7 @@ import {
 } from './conditions.ts'
 import type { Effects } from './effects.ts'
 import type { ServicePort } from './services.ts'
+import { type ClientMaterial, tlsValue } from './tls-value.ts'
 import { type ClusterView, complaint, originOf, type Read, titleOf } from './view.ts'
 
 /** One target of a BackendTLSPolicy, which may be held by an older one. */
@@ -95,17 +95,11 @@ export class BackendTlsPolicies {
       const said = complaint(policy, 'spec.validation', 'PC0706', verdict.message)
       return { ...place, state: 'invalid', diagnostics: [said] }
     }
-    const { hostname, subjectAltNames } = policy.value.spec.validation
-    const names = subjectAltNames.flatMap(({ hostname: dns, uri }) => dns ?? uri ?? [])
-    const value = {
-      hostname,
-      insecure: false,
-      insecureHost: false,
-      ...(roots === undefined ? {} : { root: { text: roots } }),
-      ...(names.length === 0 ? {} : { subjectAltNames: names }),
-      ...(client === undefined ? {} : client),
+    return {
+      ...place,
+      state: 'valid',
+      value: tlsValue(policy.value.spec.validation, roots, client),
     }
-    return { ...place, state: 'valid', value }
   }
 
   /** The conditions of a policy, the same for all Gateways that it reaches. */
@@ -159,10 +153,4 @@ export class BackendTlsPolicies {
 
 function isSameEntry(a: Entry, b: Entry | undefined): boolean {
   return a.policy === b?.policy && a.sectionName === b.sectionName
-}
-
-/** What the Gateway shows to backends that ask for a certificate. */
-export interface ClientMaterial {
-  readonly cert: { readonly text: string }
-  readonly key: SecretRef
 }

@@ -4,6 +4,7 @@ import { X_GATEWAY_API, type XBackendObject } from '../resources/external.ts'
 import { readAuthorities, readCertificate } from './certificates.ts'
 import { firstRefusal, OK, refuse, type Verdict } from './conditions.ts'
 import { cleartextHttp2 } from './services.ts'
+import { tlsValue } from './tls-value.ts'
 import { type ClusterView, complaint, originOf, type Party, type Read } from './view.ts'
 
 /** Why an XBackend cannot be served, whoever refers to it. */
@@ -41,8 +42,8 @@ function tlsOf(
   const { tls, externalHostname } = value.spec
   if (tls === undefined || tls.mode === 'None') return { verdict: OK }
   const from = { group: X_GATEWAY_API, kind: 'XBackend', namespace }
-  const { caCertificateRefs = [], subjectAltNames = [], hostname } = tls.validation ?? {}
-  const { wellKnownCACertificates = 'System' } = tls.validation ?? {}
+  const validation = tls.validation ?? { hostname: externalHostname.hostname }
+  const { caCertificateRefs = [], wellKnownCACertificates = 'System' } = tls.validation ?? {}
   const reasons = { invalid: 'InvalidCACertificateRef', kind: 'InvalidKind' }
   const read = caCertificateRefs.map((ref) => readAuthorities(view, from, ref, reasons))
   const roots = read.flatMap((one) => (one.ok ? [one.text] : []))
@@ -53,20 +54,13 @@ function tlsOf(
   const client = clientOf(view, from, tls)
   const verdict = firstRefusal([known, ...read, client])
   if (!verdict.ok) return { verdict }
-  const names = subjectAltNames.flatMap(({ hostname: dns, uri }) => dns ?? uri ?? [])
   const shown = client.ok ? client.certificate : undefined
+  const trusted = roots.length === 0 ? undefined : roots.join('\n')
   return {
     verdict,
     policy: {
       ...{ state: 'valid', kind: 'backendTLS', section: 'backend', level: 'backend' },
-      value: {
-        hostname: hostname ?? externalHostname.hostname,
-        insecure: false,
-        insecureHost: false,
-        ...(roots.length === 0 ? {} : { root: { text: roots.join('\n') } }),
-        ...(names.length === 0 ? {} : { subjectAltNames: names }),
-        ...(shown === undefined ? {} : { cert: shown.cert, key: shown.key }),
-      },
+      value: tlsValue(validation, trusted, shown),
     },
   }
 }

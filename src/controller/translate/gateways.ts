@@ -9,7 +9,6 @@ import {
 } from '../resources/gateway.ts'
 import { GATEWAY_API, PORTCULLIS } from '../resources/metadata.ts'
 import { proxyParameters } from '../resources/proxy.ts'
-import type { ClientMaterial } from './backend-tls.ts'
 import { readCertificate } from './certificates.ts'
 import { firstRefusal, OK, refuse, type Verdict } from './conditions.ts'
 import { type Frontend, frontendOf } from './frontend-tls.ts'
@@ -20,6 +19,7 @@ import {
   placeListeners,
   settleConflicts,
 } from './listeners.ts'
+import type { ClientMaterial } from './tls-value.ts'
 import type { ClusterView, Read } from './view.ts'
 
 /** A Gateway of ours while its Model is put together. */

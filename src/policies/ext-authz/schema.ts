@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { conditionOf, orConditional, toEntry } from '../conditional.ts'
 import { byteSize, choice, duration, expression, headerName } from '../scalars.ts'
 import { oneOfKeys } from '../shapes.ts'
-import { TARGET_KEYS, targetShape, toTarget } from '../target.ts'
+import { TARGET_KEYS, targetShape, withTarget } from '../target.ts'
 
 const expressions = (what: string, stage?: 'log') =>
   z.record(z.string().min(1).max(256), expression('any', stage)).prefault({}).describe(what)
@@ -104,13 +104,4 @@ export type ExtAuthz = z.output<typeof plainExtAuthz>
 export function bodyShown({ includeRequestBody }: ExtAuthz): 'whole' | 'beginning' | undefined {
   if (includeRequestBody === undefined) return undefined
   return includeRequestBody.allowPartialMessage ? 'beginning' : 'whole'
-}
-
-function withTarget<T extends Parameters<typeof toTarget>[0]>({
-  host,
-  service,
-  backend,
-  ...rest
-}: T) {
-  return { target: toTarget({ host, service, backend }), ...rest }
 }

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { conditionOf, orConditional, toEntry } from '../conditional.ts'
 import { choice, duration, expression } from '../scalars.ts'
 import { oneOfKeys } from '../shapes.ts'
-import { TARGET_KEYS, targetShape, toTarget } from '../target.ts'
+import { TARGET_KEYS, targetShape, withTarget } from '../target.ts'
 
 const entry = z.strictObject({
   key: z.string().min(1).max(256).describe('The key, as the service knows it.'),
@@ -57,12 +57,3 @@ export const remoteRateLimit = orConditional(plainRemoteRateLimit, conditionalEn
 
 export type RemoteRateLimit = z.output<typeof plainRemoteRateLimit>
 export type Descriptor = RemoteRateLimit['descriptors'][number]
-
-function withTarget<T extends Parameters<typeof toTarget>[0]>({
-  host,
-  service,
-  backend,
-  ...rest
-}: T) {
-  return { target: toTarget({ host, service, backend }), ...rest }
-}
