@@ -32,7 +32,7 @@ export const DRAWN_FEATURES: Readonly<Record<string, string>> = {
   shares: 'backends that share requests by weight',
   changes: 'header changes, transformations, rewrites, timeouts and retries',
   anyOf: 'several ways to authenticate',
-  asked: 'a service that is asked, by condition too, and one that cannot be asked',
+  asked: 'a service that is called, by condition too, and one that cannot be reached',
   counted: 'rate limits that are not reached, by condition too',
   providers: 'an AI backend with one provider and its rules',
 }

@@ -140,7 +140,7 @@ function withBackendRef(what: string, { properties, ...rest }: Structural): Stru
 const NO_TARGET = { host: undefined, service: undefined, backend: undefined }
 
 const extAuth = withBackendRef(
-  'The service that is asked.',
+  'The service to call.',
   of('extAuthz', {
     ...NO_TARGET,
     failureMode: words('What happens when the service cannot be asked.', ['Deny', 'Allow'], 'Deny'),

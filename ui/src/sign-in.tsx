@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react'
 import { type ApiProblem, call, storeToken } from './api/client.ts'
 
 interface Properties {
-  /** Where the provider of identities is asked; undefined: there is none. */
+  /** Where to sign in with the identity provider; undefined: there is none. */
   readonly login: string | undefined
   readonly done: () => void
 }

@@ -22,7 +22,9 @@ const grpc = z
 const http = z
   .strictObject({
     path: expression('string').optional().describe('The path to ask; that of the request.'),
-    redirect: expression('string').optional().describe('Where to send whoever is refused.'),
+    redirect: expression('string')
+      .optional()
+      .describe('Where to redirect clients that are denied.'),
     body: expression('string').optional().describe('The body to ask with.'),
     includeResponseHeaders: z
       .array(headerName())
@@ -75,7 +77,7 @@ const failureMode = z
 
 const SHAPE = {
   ...targetShape,
-  protocol: protocol.prefault({ grpc: {} }).describe('How the service is asked.'),
+  protocol: protocol.prefault({ grpc: {} }).describe('How the service is called.'),
   failureMode,
   timeout: duration().prefault('10s').describe('How long to wait for an answer.'),
   includeRequestHeaders: z

@@ -8,6 +8,7 @@ import { Guards } from '../parts/guards.tsx'
 import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
 import { Protection, Tag } from '../parts/tags.tsx'
 import { type Way, waysTo } from '../parts/ways.ts'
+import { ClientHeaders } from '../playground/client-headers.tsx'
 import { listenerOf, play, readHeaders } from '../playground/play.ts'
 
 type Backend = Catalogue['backends'][number]
@@ -144,14 +145,7 @@ function Playground({ way, backend }: { readonly way: Way; readonly backend: Bac
         Playground
       </Title>
       <Select label="Model" data={names} value={model} onChange={setModel} maw={320} />
-      <Textarea
-        label="Headers of the client"
-        description="What rules read, such as a key; one on each line, name: value"
-        value={headers}
-        onChange={(event) => setHeaders(event.currentTarget.value)}
-        autosize
-        minRows={2}
-      />
+      <ClientHeaders example="a key" value={headers} onChange={setHeaders} />
       <Textarea
         label="Prompt"
         value={prompt}

@@ -6,6 +6,7 @@ import { Guards } from '../parts/guards.tsx'
 import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
 import { Protection, Tag } from '../parts/tags.tsx'
 import { type Way, waysTo } from '../parts/ways.ts'
+import { ClientHeaders } from '../playground/client-headers.tsx'
 import {
   callTool,
   listTools,
@@ -98,14 +99,7 @@ function Playground({ way }: { readonly way: Way }) {
       <Title order={3} size="h5">
         Playground
       </Title>
-      <Textarea
-        label="Headers of the client"
-        description="What rules read, such as a token; one on each line, name: value"
-        value={headers}
-        onChange={(event) => setHeaders(event.currentTarget.value)}
-        autosize
-        minRows={2}
-      />
+      <ClientHeaders example="a token" value={headers} onChange={setHeaders} />
       <Button w="fit-content" onClick={connect} loading={isBusy}>
         List the tools that this client sees
       </Button>

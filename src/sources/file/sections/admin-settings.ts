@@ -41,7 +41,9 @@ export const adminAuthSettings = z
           .min(1)
           .max(64)
           .prefault(['openid', 'profile', 'email'])
-          .describe('What is asked for; `offline_access` for a refresh token at some providers.'),
+          .describe(
+            'The scopes to request; `offline_access` for a refresh token at some providers.',
+          ),
       })
       .describe(
         'Sign-in by OpenID Connect. Cookies are encrypted by `OIDC_COOKIE_SECRET` of the environment.',
