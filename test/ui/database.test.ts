@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser } from 'playwright-core'
 import { launchBrowser, WITHOUT_BROWSER } from '../browser/launch.ts'
 import { until } from '../cli/running.ts'
@@ -101,9 +102,17 @@ describe('an operator of a gateway with a database', { skip: WITHOUT_BROWSER || 
     await page.keyboard.press('Control+A')
     const edited = (await reply.text()).replace('pathPrefix: /public', 'pathPrefix: /open')
     await page.evaluate(pasting(edited))
+    // Longer than the page takes to read its health again: that begins nothing anew.
+    let looks = 0
+    await page.route('**/api/policies/diff', async (route) => {
+      looks++
+      await sleep(6_000)
+      await route.continue()
+    })
     await page.getByRole('button', { name: 'See the effect' }).click()
     await page.getByText('The configuration stays valid').waitFor()
     await page.getByRole('button', { name: 'Save 1 resource' }).click()
+    assert.equal(looks, 1)
     await page.getByText('Revision 4').first().waitFor()
     await until('the route moved', async () => (await gateway.get('/open')) === 200)
     await context.close()

@@ -1,5 +1,5 @@
 import { Group, Stack, Text, Title } from '@mantine/core'
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { type ApiProblem, call } from '../api/client.ts'
 import type { Change, Difference, DiffReport, ReplayReport, Validation } from '../api/shapes.ts'
 import { Diagnostics } from '../parts/diagnostics.tsx'
@@ -20,6 +20,9 @@ export function Effect({ changes, done }: EffectProps) {
   const [lint, setLint] = useState<Report<Validation>>()
   const [diff, setDiff] = useState<Report<DiffReport>>()
   const [replay, setReplay] = useState<Report<ReplayReport>>()
+  // Whoever shows this renders for reasons of its own: only another change is looked at again.
+  const told = useRef(done)
+  told.current = done
   useEffect(() => {
     const aborting = new AbortController()
     const { signal } = aborting
@@ -38,11 +41,11 @@ export function Effect({ changes, done }: EffectProps) {
         await post<DiffReport>('/api/policies/diff', setDiff)
         await post<ReplayReport>('/api/policies/replay', setReplay)
       }
-      if (!signal.aborted) done(isValid)
+      if (!signal.aborted) told.current(isValid)
     }
     void look()
     return () => aborting.abort()
-  }, [changes, done])
+  }, [changes])
   const isValid = validation !== undefined && !(validation instanceof Error) && validation.isValid
   return (
     <Stack gap="md" aria-label="Effect of the change" role="region">
