@@ -2,6 +2,7 @@ import {
   ActionIcon,
   AppShell,
   Burger,
+  Button,
   Group,
   NavLink,
   Text,
@@ -11,13 +12,14 @@ import {
 import { useDisclosure } from '@mantine/hooks'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { watchUnauthorized } from './api/client.ts'
-import type { Health } from './api/shapes.ts'
+import type { Health, Session } from './api/shapes.ts'
 import { useApi } from './api/use-api.ts'
 import { HealthContext } from './health.ts'
 import { PageFailure } from './parts/page-failure.tsx'
 import { Loading } from './parts/states.tsx'
 import { Tag } from './parts/tags.tsx'
 import { usePlace } from './router.ts'
+import { SessionContext, useSession } from './session.ts'
 import { SignIn } from './sign-in.tsx'
 
 /** Each page is a file of its own, loaded when it is opened. */
@@ -82,6 +84,7 @@ function Shell() {
   const [isOpen, { toggle, close }] = useDisclosure()
   const { path } = usePlace()
   const health = useApi<Health>('/api/health', { every: 5_000 })
+  const session = useApi<Session>('/api/session')
   const [first = ''] = path.split('/')
   const current = PAGES.find((page) => page.path === first)
   const label = current?.label ?? 'Not found'
@@ -92,52 +95,57 @@ function Shell() {
   const Page = current?.page
   return (
     <HealthContext value={health}>
-      <a className="skip-link" href="#main">
-        Skip to the page
-      </a>
-      <AppShell
-        header={{ height: 52 }}
-        navbar={{ width: 200, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
-        padding="md"
-      >
-        <AppShell.Header>
-          <Group h="100%" px="md" justify="space-between" wrap="nowrap">
-            <Group gap="sm" wrap="nowrap">
-              <Burger
-                opened={isOpen}
-                onClick={toggle}
-                hiddenFrom="sm"
-                size="sm"
-                aria-label="Pages"
-                aria-expanded={isOpen}
-              />
-              <Text fw={700}>Portcullis</Text>
-              <StorageTag />
+      <SessionContext value={session.data}>
+        <a className="skip-link" href="#main">
+          Skip to the page
+        </a>
+        <AppShell
+          header={{ height: 52 }}
+          navbar={{ width: 200, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+          padding="md"
+        >
+          <AppShell.Header>
+            <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+              <Group gap="sm" wrap="nowrap">
+                <Burger
+                  opened={isOpen}
+                  onClick={toggle}
+                  hiddenFrom="sm"
+                  size="sm"
+                  aria-label="Pages"
+                  aria-expanded={isOpen}
+                />
+                <Text fw={700}>Portcullis</Text>
+                <StorageTag />
+              </Group>
+              <Group gap="sm" wrap="nowrap">
+                <Caller />
+                <SchemeSwitch />
+              </Group>
             </Group>
-            <SchemeSwitch />
-          </Group>
-        </AppShell.Header>
-        <AppShell.Navbar p="xs" aria-label="Pages">
-          {PAGES.map((page) => (
-            <NavLink
-              key={page.path}
-              href={`/ui/${page.path}`}
-              label={page.label}
-              active={page === current}
-              aria-current={page === current ? 'page' : undefined}
-              variant="filled"
-              py={6}
-            />
-          ))}
-        </AppShell.Navbar>
-        <AppShell.Main id="main" tabIndex={-1}>
-          <PageFailure key={path}>
-            <Suspense fallback={<Loading label="Loading the page" />}>
-              {Page === undefined ? <NotFound /> : <Page />}
-            </Suspense>
-          </PageFailure>
-        </AppShell.Main>
-      </AppShell>
+          </AppShell.Header>
+          <AppShell.Navbar p="xs" aria-label="Pages">
+            {PAGES.map((page) => (
+              <NavLink
+                key={page.path}
+                href={`/ui/${page.path}`}
+                label={page.label}
+                active={page === current}
+                aria-current={page === current ? 'page' : undefined}
+                variant="filled"
+                py={6}
+              />
+            ))}
+          </AppShell.Navbar>
+          <AppShell.Main id="main" tabIndex={-1}>
+            <PageFailure key={path}>
+              <Suspense fallback={<Loading label="Loading the page" />}>
+                {Page === undefined ? <NotFound /> : <Page />}
+              </Suspense>
+            </PageFailure>
+          </AppShell.Main>
+        </AppShell>
+      </SessionContext>
     </HealthContext>
   )
 
@@ -154,6 +162,27 @@ function Shell() {
     if (isWritable !== true) return <Tag tone="warn">Database unreachable</Tag>
     return <Tag tone="good">Revision {revision}</Tag>
   }
+}
+
+/** Who is signed in, and the way out; nothing where everybody on this machine may do everything. */
+function Caller() {
+  const session = useSession()
+  if (session?.logout == null) return null
+  const { name, role, logout } = session
+  const leave = async () => {
+    await fetch(logout, { method: 'POST', redirect: 'manual' }).catch(() => {})
+    location.reload()
+  }
+  return (
+    <>
+      <Text size="sm" truncate="end" maw={180} visibleFrom="xs">
+        {name} ({role})
+      </Text>
+      <Button size="xs" variant="default" onClick={leave}>
+        Sign out
+      </Button>
+    </>
+  )
 }
 
 function SchemeSwitch() {

@@ -13,6 +13,13 @@ export interface Health {
   readonly diagnostics: { readonly errors: number; readonly warnings: number }
 }
 
+export interface Session {
+  readonly name: string
+  readonly role: 'viewer' | 'editor' | 'admin'
+  /** Where to POST to sign out; null: there is no sign-in. */
+  readonly logout: string | null
+}
+
 export interface Diagnostic {
   readonly code: string
   readonly severity: 'error' | 'warning' | 'info'

@@ -10,8 +10,9 @@ import { changesIn } from '../config/changes-in.ts'
 import { keyCompletion, loadSchema } from '../config/schema-support.ts'
 import { CodeEditor } from '../editor/code-editor.tsx'
 import { useHealth, useIsReadOnly } from '../health.ts'
-import { Loading, Page, Problem, ReadOnlyNote } from '../parts/states.tsx'
+import { Loading, Page, Problem, ReadOnlyNote, RoleNote } from '../parts/states.tsx'
 import { Effect } from '../policies/effect.tsx'
+import { useMay } from '../session.ts'
 
 const VIEWS = [
   { value: 'effective', label: 'Effective' },
@@ -23,6 +24,7 @@ const VIEWS = [
 export function Config() {
   const outline = useApi<ConfigOutline>('/api/config')
   const isReadOnly = useIsReadOnly()
+  const mayEdit = useMay('editor')
   const [view, setView] = useState('effective')
   const [text, setText] = useState<string>()
   const [problem, setProblem] = useState<ApiProblem>()
@@ -42,6 +44,7 @@ export function Config() {
   return (
     <Page title="Configuration" lead={outline.data?.file}>
       <ReadOnlyNote file={outline.data?.file} />
+      {isReadOnly === false ? <RoleNote needs="editor" to="change it" /> : null}
       <Group justify="space-between">
         <SegmentedControl aria-label="View" data={VIEWS} value={view} onChange={setView} />
         <Button
@@ -60,7 +63,7 @@ export function Config() {
         <Editing
           key={`${view} ${round}`}
           text={text}
-          canStore={isReadOnly === false && view === 'effective'}
+          canStore={isReadOnly === false && mayEdit && view === 'effective'}
           stored={() => setRound(round + 1)}
         />
       )}

@@ -6,12 +6,14 @@ import type { HistoryEntry } from '../api/shapes.ts'
 import { useApi } from '../api/use-api.ts'
 import { useHealth, useIsReadOnly } from '../health.ts'
 import { TextDiff } from '../history/text-diff.tsx'
-import { Empty, Loading, Page, Problem, ReadOnlyNote } from '../parts/states.tsx'
+import { Empty, Loading, Page, Problem, ReadOnlyNote, RoleNote } from '../parts/states.tsx'
 import { Tag } from '../parts/tags.tsx'
+import { useMay } from '../session.ts'
 
 /** Who changed what, with a way back. */
 export function History() {
   const isReadOnly = useIsReadOnly()
+  const mayEdit = useMay('editor')
   const { data, problem, reload } = useApi<{ entries: readonly HistoryEntry[] }>(
     '/api/config/history?limit=200',
   )
@@ -21,6 +23,7 @@ export function History() {
   return (
     <Page title="History" lead="Every stored change with its author, and a way back.">
       <ReadOnlyNote />
+      {isReadOnly === false ? <RoleNote needs="editor" to="roll back" /> : null}
       {problem === undefined ? null : <Problem problem={problem} retry={reload} />}
       {data === undefined && problem === undefined ? <Loading label="Reading the history" /> : null}
       {data?.entries.length === 0 ? (
@@ -46,6 +49,7 @@ export function History() {
           revision={revision}
           entries={all}
           isNewest={index === 0 && kind === null}
+          canRollBack={mayEdit}
           rolledBack={reload}
         />
       ))}
@@ -57,10 +61,11 @@ interface RevisionProps {
   readonly revision: number
   readonly entries: readonly HistoryEntry[]
   readonly isNewest: boolean
+  readonly canRollBack: boolean
   readonly rolledBack: () => void
 }
 
-function Revision({ revision, entries, isNewest, rolledBack }: RevisionProps) {
+function Revision({ revision, entries, isNewest, canRollBack, rolledBack }: RevisionProps) {
   const [first] = entries
   if (first === undefined) return null
   const { author, time, comment, action } = first
@@ -80,7 +85,7 @@ function Revision({ revision, entries, isNewest, rolledBack }: RevisionProps) {
             </Text>
             {comment === '' ? null : <Text size="sm">{comment}</Text>}
           </div>
-          {isNewest ? null : <Rollback revision={revision} done={rolledBack} />}
+          {isNewest || !canRollBack ? null : <Rollback revision={revision} done={rolledBack} />}
         </Group>
         {entries.map((entry) => (
           <div key={`${entry.kind}/${entry.id}`}>

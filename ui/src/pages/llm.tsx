@@ -5,11 +5,12 @@ import type { Catalogue, Effective, MetricsSummary, PlaygroundResponse } from '.
 import { useApi } from '../api/use-api.ts'
 import { Bars } from '../parts/bars.tsx'
 import { Guards } from '../parts/guards.tsx'
-import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
+import { Empty, Loading, Page, Problem, RoleNote } from '../parts/states.tsx'
 import { Protection, Tag } from '../parts/tags.tsx'
 import { type Way, waysTo } from '../parts/ways.ts'
 import { ClientHeaders } from '../playground/client-headers.tsx'
 import { listenerOf, play, readHeaders } from '../playground/play.ts'
+import { useMay } from '../session.ts'
 
 type Backend = Catalogue['backends'][number]
 
@@ -120,6 +121,7 @@ function Playground({ way, backend }: { readonly way: Way; readonly backend: Bac
   const [response, setResponse] = useState<PlaygroundResponse>()
   const [problem, setProblem] = useState<ApiProblem>()
   const [isBusy, setBusy] = useState(false)
+  const maySend = useMay('editor')
   const run = async () => {
     setBusy(true)
     try {
@@ -153,9 +155,10 @@ function Playground({ way, backend }: { readonly way: Way; readonly backend: Bac
         autosize
         minRows={2}
       />
-      <Button w="fit-content" onClick={run} loading={isBusy} disabled={prompt === ''}>
+      <Button w="fit-content" onClick={run} loading={isBusy} disabled={prompt === '' || !maySend}>
         Send
       </Button>
+      <RoleNote needs="editor" to="send requests" />
       {problem === undefined ? null : <Problem problem={problem} />}
       {response === undefined ? null : (
         <div role="status">

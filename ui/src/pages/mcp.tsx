@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { Effective, McpServers } from '../api/shapes.ts'
 import { useApi } from '../api/use-api.ts'
 import { Guards } from '../parts/guards.tsx'
-import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
+import { Empty, Loading, Page, Problem, RoleNote } from '../parts/states.tsx'
 import { Protection, Tag } from '../parts/tags.tsx'
 import { type Way, waysTo } from '../parts/ways.ts'
 import { ClientHeaders } from '../playground/client-headers.tsx'
@@ -15,6 +15,7 @@ import {
   type Tool,
 } from '../playground/mcp-client.ts'
 import { listenerOf, readHeaders } from '../playground/play.ts'
+import { useMay } from '../session.ts'
 
 /** MCP servers, what guards their tools, and a client to try them with. */
 export function Mcp() {
@@ -76,6 +77,7 @@ function Playground({ way }: { readonly way: Way }) {
   const [tools, setTools] = useState<readonly Tool[]>()
   const [failure, setFailure] = useState<string>()
   const [isBusy, setBusy] = useState(false)
+  const maySend = useMay('editor')
   const connect = async () => {
     setBusy(true)
     setTools(undefined)
@@ -100,9 +102,10 @@ function Playground({ way }: { readonly way: Way }) {
         Playground
       </Title>
       <ClientHeaders example="a token" value={headers} onChange={setHeaders} />
-      <Button w="fit-content" onClick={connect} loading={isBusy}>
+      <Button w="fit-content" onClick={connect} loading={isBusy} disabled={!maySend}>
         List the tools that this client sees
       </Button>
+      <RoleNote needs="editor" to="send requests" />
       {failure === undefined ? null : (
         <Text role="alert" c="var(--bad)" className="expression">
           {failure}

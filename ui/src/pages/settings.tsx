@@ -4,7 +4,8 @@ import { type ApiProblem, call } from '../api/client.ts'
 import type { ConfigOutline } from '../api/shapes.ts'
 import { useApi } from '../api/use-api.ts'
 import { useHealth } from '../health.ts'
-import { Loading, Page, Problem } from '../parts/states.tsx'
+import { Loading, Page, Problem, RoleNote } from '../parts/states.tsx'
+import { useMay } from '../session.ts'
 
 const LEVELS = ['off', 'error', 'warn', 'info', 'debug', 'trace']
 const SCHEMES = [
@@ -81,16 +82,19 @@ function LogLevel() {
     reload()
   }
   const wrong = failure ?? problem
+  const mayChange = useMay('admin')
   return (
     <>
       <Select
         label="Log level"
-        description="Until this process stops; workers keep theirs"
+        description="Of all workers, until this process stops"
+        disabled={!mayChange}
         data={LEVELS}
         value={data?.level ?? null}
         allowDeselect={false}
         onChange={set}
       />
+      <RoleNote needs="admin" to="change it" />
       {wrong === undefined ? null : <Problem problem={wrong} />}
     </>
   )

@@ -2,6 +2,7 @@ import { Alert, Button, Group, Loader, Stack, Text, Title } from '@mantine/core'
 import { type ReactNode, useEffect, useRef } from 'react'
 import type { ApiProblem } from '../api/client.ts'
 import { useIsReadOnly } from '../health.ts'
+import { type Role, useMay, useSession } from '../session.ts'
 
 interface PageProps {
   readonly title: string
@@ -88,6 +89,19 @@ export function Empty({
         {children}
       </Text>
     </div>
+  )
+}
+
+/** In place of what somebody with this role could do here. */
+export function RoleNote({ needs, to }: { readonly needs: Role; readonly to: string }) {
+  const session = useSession()
+  const isAllowed = useMay(needs)
+  if (session === undefined || isAllowed) return null
+  return (
+    <Text size="sm" c="dimmed">
+      You are signed in as {session.name} with the role {session.role}; it takes the role {needs} to{' '}
+      {to}.
+    </Text>
   )
 }
 

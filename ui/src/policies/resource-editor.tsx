@@ -7,7 +7,8 @@ import { useApi } from '../api/use-api.ts'
 import { celSupport, checkRule } from '../editor/cel-support.ts'
 import { CodeEditor } from '../editor/code-editor.tsx'
 import { useHealth, useIsReadOnly } from '../health.ts'
-import { Loading, Page, Problem, ReadOnlyNote } from '../parts/states.tsx'
+import { Loading, Page, Problem, ReadOnlyNote, RoleNote } from '../parts/states.tsx'
+import { useMay } from '../session.ts'
 import { Effect } from './effect.tsx'
 import { type EditableRule, type RuleBlock, ruleBlocks, withRules } from './rule-blocks.ts'
 
@@ -44,6 +45,7 @@ function Editing({ resource, saved }: EditingProps) {
   const [previewed, setPreviewed] = useState<unknown>()
   const [seen, setSeen] = useState<unknown>()
   const isReadOnly = useIsReadOnly()
+  const mayEdit = useMay('editor')
   const blocks = ruleBlocks(kind, value)
   const isChanged = JSON.stringify(value) !== JSON.stringify(resource.value)
   const mistakes = blocks.flatMap(({ rules, stage }) =>
@@ -105,7 +107,8 @@ function Editing({ resource, saved }: EditingProps) {
       </Group>
       {previewed === undefined ? null : <Effect changes={changes} done={done} />}
       {isChanged && isReadOnly === true ? <ForTheFile kind={kind} value={value} /> : null}
-      {isChanged && isReadOnly === false ? (
+      {isChanged && isReadOnly === false ? <RoleNote needs="editor" to="save changes" /> : null}
+      {isChanged && isReadOnly === false && mayEdit ? (
         <Save
           path={resourcePath(kind, id)}
           etag={etag}
