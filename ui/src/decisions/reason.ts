@@ -5,9 +5,13 @@ export function reasonOf(decision: Decision): string {
   const { cause, rule, nearest, variable, reason, invalid, credentials } = decision
   switch (cause) {
     case 'matched':
-      return rule === undefined ? 'A rule matched' : `${rule.action} rule matched`
+      return rule === undefined
+        ? 'A rule matched'
+        : `The ${rule.action} rule ${rule.expression} matched`
     case 'false':
-      return 'A Require rule is false'
+      return rule === undefined
+        ? 'A Require rule is false'
+        : `The Require rule ${rule.expression} is false`
     case 'unset':
       return `${variable ?? 'An attribute'} is missing`
     case 'error':

@@ -41,7 +41,8 @@ export function TrafficChart({ metrics }: { readonly metrics: MetricsSummary | u
         legend: { live: false },
         cursor: { show: false },
         axes: [
-          { stroke: axis, grid },
+          // The clock alone, at most every 80 pixels: the day is no news.
+          { stroke: axis, grid, space: 80, values: (_, times) => times.map(clock) },
           { stroke: axis, grid, size: 44 },
         ],
         scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
@@ -75,6 +76,10 @@ export function TrafficChart({ metrics }: { readonly metrics: MetricsSummary | u
       </Text>
     </div>
   )
+}
+
+function clock(seconds: number): string {
+  return new Date(seconds * 1000).toLocaleTimeString(undefined, { hour12: false })
 }
 
 function rates(): [number[], number[], number[]] {
