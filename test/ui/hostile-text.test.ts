@@ -13,7 +13,7 @@ const LINK = 'javascript:alert(3)'
 /** Words of the API that pages choose by; all else may have come from anyone. */
 const FIXED = new Set([
   ...['action', 'cause', 'etag', 'id', 'kind', 'mode', 'outcome', 'protection', 'severity'],
-  ...['stage', 'state', 'time', 'verdict'],
+  ...['role', 'stage', 'state', 'time', 'verdict'],
 ])
 
 /** Names of the API itself among counts. */
@@ -47,6 +47,18 @@ const MADE: Readonly<Record<string, unknown>> = {
         providers: [PROVIDER],
       },
     ],
+  },
+  '/api/llm/keys': {
+    keys: [
+      {
+        policy: LINK,
+        metadata: { owner: LINK },
+        expires: null,
+        isExpired: false,
+        allowedModels: [LINK],
+      },
+    ],
+    budgets: [{ policy: LINK, measure: LINK, amount: 1, per: LINK, key: LINK, models: [LINK] }],
   },
   '/api/mcp/servers': {
     backends: [{ backend: 'example', servers: [{ name: 's', transport: LINK }] }],

@@ -126,6 +126,7 @@ describe('the admin API', () => {
     ['GET', '/api/lint'],
     ['GET', '/api/metrics/summary'],
     ['GET', '/api/llm/catalogue'],
+    ['GET', '/api/llm/keys'],
     ['GET', '/api/mcp/servers'],
     ['GET', '/api/logging'],
     ['PUT', '/api/logging', { level: 'debug' }],
@@ -163,7 +164,7 @@ describe('the admin API', () => {
     const writing = ['/api/config/changes', '/api/config/rollback', '/api/config/rotate']
     const others = ['/api/openapi.json', '/api/decisions/tail', '/api/config/edits']
     const known = ENDPOINTS.filter(({ path, role }) => role === 'viewer' && !others.includes(path))
-    assert.equal(known.length, 24)
+    assert.equal(known.length, 25)
     assert.ok(writing.every((path) => ENDPOINTS.some((one) => one.path === path)))
   })
 

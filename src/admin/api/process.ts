@@ -4,6 +4,7 @@ import { LEVELS } from '../../telemetry/log.ts'
 import { ROLES } from '../callers.ts'
 import { type Endpoint, ok, problem } from './define.ts'
 import type { ApiDeps } from './deps.ts'
+import { LLM_KEYS } from './llm-keys.ts'
 import { summariseMetrics } from './metrics-summary.ts'
 
 const storage = z.object({
@@ -150,6 +151,7 @@ export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
     responses: { 200: { description: 'By backend.', schema: catalogue } },
     run: (_, deps) => ok(modelsOf(deps)),
   },
+  LLM_KEYS,
   {
     method: 'GET',
     path: '/api/mcp/servers',

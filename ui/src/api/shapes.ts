@@ -294,6 +294,24 @@ export interface Catalogue {
   }[]
 }
 
+export interface KeysAndBudgets {
+  readonly keys: readonly {
+    readonly policy: string
+    readonly metadata: Readonly<Record<string, unknown>>
+    readonly expires: string | null
+    readonly isExpired: boolean
+    readonly allowedModels: readonly string[] | null
+  }[]
+  readonly budgets: readonly {
+    readonly policy: string
+    readonly measure: string
+    readonly amount: number
+    readonly per: string
+    readonly key: string | null
+    readonly models: readonly string[] | null
+  }[]
+}
+
 export interface McpServers {
   readonly backends: readonly {
     readonly backend: string

@@ -1,0 +1,101 @@
+import * as z from 'zod'
+import type { Model } from '../../model/model.ts'
+import type { ValidPolicy } from '../../model/policy.ts'
+import { redact } from '../../model/redact.ts'
+import { type Endpoint, ok } from './define.ts'
+
+const key = z.object({
+  policy: z.string(),
+  metadata: z.looseObject({}).describe('What expressions see as `apiKey`.'),
+  expires: z.string().nullable(),
+  isExpired: z.boolean(),
+  allowedModels: z.array(z.string()).nullable().describe('Null: all.'),
+})
+
+const budget = z.object({
+  policy: z.string(),
+  measure: z.string(),
+  amount: z.number(),
+  per: z.string(),
+  key: z.string().nullable().describe('Counted for each value of this expression; null: for all.'),
+  models: z.array(z.string()).nullable().describe('Null: all.'),
+})
+
+const keysAndBudgets = z.object({ keys: z.array(key), budgets: z.array(budget) })
+
+/** As `policies/api-key` has it; neither keys nor their digests are shown. */
+interface StoredKey {
+  readonly metadata: z.output<typeof key>['metadata']
+  readonly expires?: string
+  readonly allowedModels?: readonly string[]
+}
+
+/** As `policies/budgets` has it. */
+interface StoredBudget {
+  readonly measure: string
+  readonly amount: number
+  readonly per: string
+  readonly key?: string
+  readonly models?: readonly string[]
+}
+
+export const LLM_KEYS: Endpoint = {
+  method: 'GET',
+  path: '/api/llm/keys',
+  summary: 'API keys, without the keys themselves, and the budgets of calls to models.',
+  role: 'viewer',
+  responses: { 200: { description: 'By policy.', schema: keysAndBudgets } },
+  run: (_, { status, secrets }) => {
+    const { model } = status()
+    return ok(redact(keysAndBudgetsOf(model, Date.now()), { texts: secrets }))
+  },
+}
+
+function keysAndBudgetsOf(model: Model | undefined, now: number): z.output<typeof keysAndBudgets> {
+  const policies = [...policiesIn(model)]
+  const of = (kind: string) => policies.filter((one) => one.kind === kind)
+  return {
+    keys: of('apiKey').flatMap(({ policy, value }) =>
+      (value as { readonly keys: readonly StoredKey[] }).keys.map(
+        ({ metadata, expires = null, allowedModels = null }) => ({
+          policy,
+          metadata: { ...metadata },
+          expires,
+          isExpired: expires !== null && Date.parse(expires) <= now,
+          allowedModels: allowedModels === null ? null : [...allowedModels],
+        }),
+      ),
+    ),
+    budgets: of('budgets').flatMap(({ policy, value }) =>
+      (value as readonly StoredBudget[]).map(
+        ({ measure, amount, per, key: by = null, models = null }) => ({
+          policy,
+          measure,
+          amount,
+          per,
+          key: by,
+          models: models === null ? null : [...models],
+        }),
+      ),
+    ),
+  }
+}
+
+/** Every valid policy, wherever it is attached. */
+function* policiesIn(value: unknown): Generator<ValidPolicy> {
+  if (typeof value !== 'object' || value === null) return
+  if ('state' in value && 'kind' in value && 'policy' in value) {
+    if (value.state === 'valid') yield* withMembers(value as ValidPolicy)
+    return
+  }
+  for (const member of Object.values(value)) yield* policiesIn(member)
+}
+
+/** Of several ways to sign in each is shown like one that stands alone. */
+function withMembers(policy: ValidPolicy): readonly ValidPolicy[] {
+  if (policy.kind !== 'authentication') return [policy]
+  const { anyOf } = policy.value as {
+    readonly anyOf: readonly Pick<ValidPolicy, 'kind' | 'value'>[]
+  }
+  return anyOf.map(({ kind, value }) => ({ ...policy, kind, value }))
+}

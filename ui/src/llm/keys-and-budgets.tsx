@@ -1,0 +1,102 @@
+import { Stack, Table, Text, Title } from '@mantine/core'
+import type { KeysAndBudgets as Found } from '../api/shapes.ts'
+import { useApi } from '../api/use-api.ts'
+import { Problem } from '../parts/states.tsx'
+import { Tag } from '../parts/tags.tsx'
+
+/** Who has a key, and what calls may use; the keys themselves are never shown. */
+export function KeysAndBudgets() {
+  const { data, problem, reload } = useApi<Found>('/api/llm/keys')
+  if (problem !== undefined) return <Problem problem={problem} retry={reload} />
+  if (data === undefined) return null
+  return (
+    <section className="box" aria-label="Keys and budgets">
+      <Stack gap="sm">
+        <Title order={2} size="h4">
+          Keys and budgets
+        </Title>
+        {data.keys.length === 0 ? (
+          <Text size="sm" c="dimmed">
+            No API keys. Add `apiKey` to a policy: each key has an owner, models that it may call
+            and a date on which it expires.
+          </Text>
+        ) : (
+          <Keys keys={data.keys} />
+        )}
+        {data.budgets.length === 0 ? (
+          <Text size="sm" c="dimmed">
+            No budgets. Add `budgets` to a policy to limit requests, tokens or dollars for each key,
+            user or team.
+          </Text>
+        ) : (
+          <Budgets budgets={data.budgets} />
+        )}
+      </Stack>
+    </section>
+  )
+}
+
+function Keys({ keys }: Pick<Found, 'keys'>) {
+  return (
+    <Table.ScrollContainer minWidth={420}>
+      <Table>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Key of</Table.Th>
+            <Table.Th>Models</Table.Th>
+            <Table.Th>Expires</Table.Th>
+            <Table.Th>Policy</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {keys.map(({ policy, metadata, expires, isExpired, allowedModels }, index) => (
+            <Table.Tr key={`${policy} ${index}`}>
+              <Table.Td className="expression">{textOf(metadata)}</Table.Td>
+              <Table.Td>{allowedModels === null ? 'All' : allowedModels.join(', ')}</Table.Td>
+              <Table.Td>
+                {expires === null ? 'Never' : new Date(expires).toLocaleDateString()}{' '}
+                {isExpired ? <Tag tone="bad">Expired</Tag> : null}
+              </Table.Td>
+              <Table.Td>{policy}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  )
+}
+
+function Budgets({ budgets }: Pick<Found, 'budgets'>) {
+  return (
+    <Table.ScrollContainer minWidth={420}>
+      <Table>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Budget</Table.Th>
+            <Table.Th>For each</Table.Th>
+            <Table.Th>Models</Table.Th>
+            <Table.Th>Policy</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {budgets.map(({ policy, measure, amount, per, key, models }, index) => (
+            <Table.Tr key={`${policy} ${index}`}>
+              <Table.Td>
+                {measure === 'usd' ? `$${amount}` : `${amount.toLocaleString()} ${measure}`} per{' '}
+                {per.toLowerCase()}
+              </Table.Td>
+              <Table.Td className="expression">{key ?? 'All calls together'}</Table.Td>
+              <Table.Td>{models === null ? 'All' : models.join(', ')}</Table.Td>
+              <Table.Td>{policy}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  )
+}
+
+function textOf(metadata: Readonly<Record<string, unknown>>): string {
+  const parts = Object.entries(metadata).map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
+  return parts.length === 0 ? '(no metadata)' : parts.join(', ')
+}
