@@ -1,5 +1,5 @@
 import type { Exchange } from '../exchange/exchange.ts'
-import { type GuardRule, guardText } from '../protocols/llm/index.ts'
+import { type GuardRule, guardText, searchEffort } from '../protocols/llm/index.ts'
 import type { GuardMcpText, McpGuards } from '../protocols/mcp/guarded-server.ts'
 import { guardsOf } from './model-guards.ts'
 
@@ -7,13 +7,17 @@ import { guardsOf } from './model-guards.ts'
 export function mcpGuardsFor({ guardrails }: Exchange): McpGuards | undefined {
   if (guardrails.length === 0) return undefined
   const { request, response } = guardsOf(guardrails)
-  return { request: guardBy(request), response: guardBy(response) }
+  // What a client sends is one message; a server sends as many as it likes.
+  return { request: guardBy(request, searchEffort()), response: guardBy(response) }
 }
 
-function guardBy(rules: readonly GuardRule[]): GuardMcpText | undefined {
+function guardBy(
+  rules: readonly GuardRule[],
+  effort?: ReturnType<typeof searchEffort>,
+): GuardMcpText | undefined {
   if (rules.length === 0) return undefined
   return (text) => {
-    const guarded = guardText(text, rules)
+    const guarded = guardText(text, rules, effort)
     return guarded.rejection === undefined
       ? { text: guarded.text }
       : { rejection: guarded.rejection.message }

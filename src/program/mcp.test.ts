@@ -214,6 +214,23 @@ describe('what rules can still come to', () => {
     assert.equal(await admitted(red, 'ping', { 'x-team': 'red' }), false)
   })
 
+  it('hide what they can no longer look at, as the cost of all lists is bounded', async () => {
+    const names = 'abcdefghij'.split('').join('_')
+    const written = `mcp.tool.name.split('_').exists(x, mcp.tool.name.split('_').exists(y, x + y == 'jj!'))`
+    for (const deny of [written, `${written} || mcp.tool.arguments.a == 1`]) {
+      const own = { rules: [{ deny }] }
+      const { exchange, backend } = await decide(toolsOf({ backend: rules('backend', 'own', own) }))
+      const seen = new Set<boolean>()
+      for (let n = 0; n < 2_000; n++) {
+        const tool = { target: 'search', name: `${names}_${n}` }
+        seen.add(mcpOf(backend)?.shows(exchange, { methodName: 'tools/list', tool }) ?? true)
+      }
+      const last = { target: 'search', name: 'x' }
+      const isShown = mcpOf(backend)?.shows(exchange, { methodName: 'tools/list', tool: last })
+      assert.deepEqual([[...seen], isShown], [[true, false], false])
+    }
+  })
+
   it('rules in audit mode hide nothing, and invalid ones hide all', async () => {
     const message = { methodName: 'tools/list', tool: { target: 'search', name: 'echo' } }
     const own = { mode: 'Audit', rules: [{ deny: "mcp.tool.name == 'echo'" }] }

@@ -8,6 +8,7 @@ import {
   type LlmError,
   patternRecognizer,
   recognizerOf,
+  searchEffort,
 } from '../protocols/llm/index.ts'
 
 /* What guards do to a call: its texts before it is sent, and the rules for its response. */
@@ -74,9 +75,10 @@ export function guardRequest(
 ): Readonly<Record<string, unknown>> | Reply {
   if (rules.length === 0) return {}
   const changed: Record<string, unknown> = {}
+  const effort = searchEffort()
   for (const name of CONTENT_MEMBERS) {
     if (!Object.hasOwn(body, name)) continue
-    const walk = new Walk(rules)
+    const walk = new Walk(rules, effort)
     const value = walk.at(body[name])
     if (walk.rejection !== undefined) return rejected(walk.rejection)
     if (walk.isChanged) changed[name] = value
@@ -88,9 +90,11 @@ class Walk {
   rejection: LlmError | undefined
   isChanged = false
   readonly #rules: readonly GuardRule[]
+  readonly #effort: ReturnType<typeof searchEffort>
 
-  constructor(rules: readonly GuardRule[]) {
+  constructor(rules: readonly GuardRule[], effort: ReturnType<typeof searchEffort>) {
     this.#rules = rules
+    this.#effort = effort
   }
 
   at(value: unknown): unknown {
@@ -109,7 +113,7 @@ class Walk {
   #text(text: string): string {
     // Data of images is no text, and would be searched in vain.
     if (/^data:[\w/+.-]+;base64,/.test(text)) return text
-    const guarded = guardText(text, this.#rules)
+    const guarded = guardText(text, this.#rules, this.#effort)
     if (guarded.rejection !== undefined) {
       this.rejection = guarded.rejection
       return text

@@ -8,12 +8,16 @@ export type JsonPath = readonly (string | number)[]
 /** What becomes of one value: looked into, left as it is, taken out, or replaced by another text. */
 export type JsonVisit = 'enter' | 'keep' | 'drop' | { readonly text: string }
 
-/** Asked for every value that is not inside one that is kept. `raw` is its text. */
-export type JsonVisitor = (path: JsonPath, raw: () => string) => JsonVisit
+/**
+ * Called for every value that is not inside one that is kept. `raw` is its text, which takes a walk
+ * over all of it: `first` is its first letter, by which to tell strings and containers apart. The
+ * path is the visitor's until it returns.
+ */
+export type JsonVisitor = (path: JsonPath, raw: () => string, first: string) => JsonVisit
 
 export function editJson(text: string, visit: JsonVisitor): string {
   const start = skipSpace(text, 0)
-  const edited = new Editor(text, visit).value(start, [])
+  const edited = new Editor(text, visit).value(start)
   return edited.text === undefined ? text : edited.text
 }
 
@@ -37,31 +41,34 @@ interface Edited {
 class Editor {
   readonly #text: string
   readonly #visit: JsonVisitor
+  /** Of the value at hand: one list for all, since a deep value has many below it. */
+  readonly #path: (string | number)[] = []
 
   constructor(text: string, visit: JsonVisitor) {
     this.#text = text
     this.#visit = visit
   }
 
-  value(start: number, path: JsonPath): { end: number; text: string | undefined } {
-    const { end, text } = this.#value(start, path)
+  value(start: number): { end: number; text: string | undefined } {
+    const { end, text } = this.#value(start)
     return { end, text: text ?? undefined }
   }
 
-  #value(start: number, path: JsonPath): Edited {
+  #value(start: number): Edited {
     const text = this.#text
-    const visit = this.#visit(path, () => text.slice(start, skipValue(text, start)))
+    const opening = text[start] ?? ''
+    const raw = () => text.slice(start, skipValue(text, start))
+    const visit = this.#visit(this.#path, raw, opening)
     if (visit === 'drop') return { end: skipValue(text, start), text: null }
     if (typeof visit === 'object') return { end: skipValue(text, start), text: visit.text }
-    const opening = text[start]
     if (visit === 'keep' || (opening !== '{' && opening !== '[')) {
       return { end: skipValue(text, start), text: undefined }
     }
-    return this.#container(start, path, opening === '{')
+    return this.#container(start, opening === '{')
   }
 
   /** As it was until something in it changes; without what was dropped from then on. */
-  #container(start: number, path: JsonPath, isObject: boolean): Edited {
+  #container(start: number, isObject: boolean): Edited {
     const text = this.#text
     const parts: string[] = []
     let isChanged = false
@@ -75,7 +82,9 @@ class Editor {
         key = JSON.parse(name) as string
         at = skipSpace(text, skipSpace(text, nameEnd) + 1)
       }
-      const { end, text: edited } = this.#value(at, [...path, key])
+      this.#path.push(key)
+      const { end, text: edited } = this.#value(at)
+      this.#path.pop()
       if (edited !== undefined) isChanged = true
       if (edited !== null) {
         const own = edited ?? text.slice(at, end)

@@ -34,17 +34,17 @@ export const CALL_OUTS = [
   },
   {
     name: 'backend',
-    what: 'choosing the backend, policies of a backend',
+    what: 'choosing the backend, policies of a backend, reading a message to an agent',
     happens: ANSWERED,
   },
   {
     name: 'provider',
-    what: 'choosing a provider of an AI backend, policies of a provider',
+    what: 'choosing a provider of an AI backend, policies of a provider, budgets, guards and translation of a call to a model',
     happens: ANSWERED,
   },
   {
     name: 'delivery',
-    what: 'choosing an endpoint, retry conditions, connecting and sending',
+    what: 'choosing an endpoint, retry conditions, connecting and sending, messages to MCP servers and from them',
     happens: CUT,
   },
   {
@@ -59,7 +59,7 @@ export const CALL_OUTS = [
   },
   {
     name: 'body',
-    what: 'evaluating a request whose body was read first, passing its body on, policies that change it',
+    what: 'evaluating a request whose body was read first, reading a call to a model, passing its body on, policies that change it',
     happens: CUT,
   },
   {

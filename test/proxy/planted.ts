@@ -5,9 +5,14 @@ import type { ResponseStep } from '../../src/exchange/response-draft.ts'
 import type { Step } from '../../src/exchange/step.ts'
 import type { Policy } from '../../src/policies/define.ts'
 import { POLICIES } from '../../src/policies/index.ts'
+import { ModelCall } from '../../src/program/model-call.ts'
 import type { Program } from '../../src/program/program.ts'
 import { ProviderSelection } from '../../src/program/provider-selection.ts'
 import { Streams } from '../../src/program/streams.ts'
+import { UsageReservation } from '../../src/program/usage-reservation.ts'
+import { StreamMasker } from '../../src/protocols/llm/guards/masker.ts'
+import { HttpMcpServer } from '../../src/protocols/mcp/http-server.ts'
+import { Relay } from '../../src/protocols/mcp/relay.ts'
 import { ConnectionCounts } from '../../src/proxy/connection-counts.ts'
 import { Decisions } from '../../src/proxy/decisions.ts'
 import { Delivery } from '../../src/proxy/delivery.ts'
@@ -70,6 +75,14 @@ export function plantEverywhere(): void {
   for (const [owner, name, place] of [
     [HttpListeners.prototype, 'forHost', 'finding the listener'],
     [ProviderSelection.prototype, 'next', 'choosing a provider'],
+    [ModelCall.prototype, 'read', 'reading a call to a model'],
+    [ModelCall.prototype, 'prepare', 'preparing a call to a model'],
+    [ModelCall.prototype, 'finish', 'the end of a call to a model'],
+    [UsageReservation.prototype, 'take', 'reserving a budget'],
+    [UsageReservation.prototype, 'settle', 'settling a budget'],
+    [StreamMasker.prototype, 'push', 'a guard'],
+    [HttpMcpServer.prototype, 'send', 'sending to an MCP server'],
+    [Relay.prototype, 'received', 'a message of an MCP server'],
     [Delivery.prototype, 'start', 'delivery'],
     [Delivery.prototype, 'stop', 'stopping a delivery'],
     [Delivery.prototype, 'accepts', 'reading a response head'],
@@ -124,6 +137,7 @@ function plantInRules(): void {
   const { get } = Http1Headers.prototype
   Http1Headers.prototype.get = function (name: string) {
     if (name === 'x-thrower') trip('a rule')
+    if (name === 'a2a-version') trip('reading a message to an agent')
     return get.call(this, name)
   }
   restores.push(() => {

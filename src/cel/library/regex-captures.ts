@@ -1,3 +1,4 @@
+import type { Allowance } from '../values/ledger.ts'
 import { contains, EDGE, NEWLINE, OTHER, WORD } from './regex-alphabet.ts'
 import { conditions } from './regex-automaton.ts'
 import { ASSERT, CAPTURE, CHAR, JUMP, MATCH, type Program, SPLIT } from './regex-program.ts'
@@ -13,22 +14,35 @@ interface Thread {
 /**
  * The first match in the text, from an offset on: of those that begin leftmost the one that the pattern prefers
  * (`a|ab` takes a, `.*` as much as it can). All threads advance together, in order of preference,
- * so that the cost is at most one look at every instruction per character.
+ * so that the cost is at most one look at every instruction per character. `looks` is how many there
+ * may be.
  */
-export function findCaptures(program: Program, text: string, from = 0): Captures | undefined {
+export function findCaptures(
+  program: Program,
+  text: string,
+  from = 0,
+  looks?: Allowance,
+): Captures | 'spent' | undefined {
   const { op, out, arg, sets } = program
   const seen = new Int32Array(op.length).fill(-1)
   const none: Captures = new Array(2 * program.groups + 2).fill(-1)
   let threads: Thread[] = []
   let found: Captures | undefined
 
+  const starts = startsOf(program)
   for (let at = from; ; ) {
+    if (threads.length === 0 && found === undefined && starts !== undefined) {
+      at = nextStart(text, at, starts)
+      if (at < 0) return undefined
+    }
     const code = text.codePointAt(at)
     const held = conditions(kindBefore(text, at), kindOf(code))
     const next: Thread[] = []
     const ready: Thread[] = []
     for (const { pc, slots } of threads) spread(program, pc, slots, at, held, seen, ready)
     if (found === undefined) spread(program, program.start, none, at, held, seen, ready)
+    // A character costs as much as some instructions, even if no thread waits for it.
+    if (looks !== undefined && (looks.left -= ready.length + 2) < 0) return 'spent'
     for (const { pc, slots } of ready) {
       if (op[pc] === MATCH) {
         found = slots.with(1, at)
@@ -43,6 +57,55 @@ export function findCaptures(program: Program, text: string, from = 0): Captures
     threads = next
     at += code > 0xffff ? 2 : 1
   }
+}
+
+/** What a match can begin with. */
+interface Starts {
+  /** By code, as far as ASCII goes. */
+  readonly ascii: Uint8Array
+  readonly sets: readonly (readonly number[])[]
+}
+
+const STARTS = new WeakMap<Program, Starts | { readonly any: true }>()
+
+/** Undefined: it may begin anywhere, as it can be empty or asks for what stands around it. */
+function startsOf(program: Program): Starts | undefined {
+  let known = STARTS.get(program)
+  if (known === undefined) {
+    known = findStarts(program) ?? { any: true }
+    STARTS.set(program, known)
+  }
+  return 'any' in known ? undefined : known
+}
+
+function findStarts({ op, out, arg, sets, start }: Program): Starts | undefined {
+  const found: (readonly number[])[] = []
+  const seen = new Set<number>()
+  const stack = [start]
+  for (let pc = stack.pop(); pc !== undefined; pc = stack.pop()) {
+    if (seen.has(pc)) continue
+    seen.add(pc)
+    if (op[pc] === MATCH || op[pc] === ASSERT) return undefined
+    if (op[pc] === CHAR) found.push(sets[arg[pc] as number] as readonly number[])
+    else stack.push(out[pc] as number, ...(op[pc] === SPLIT ? [arg[pc] as number] : []))
+  }
+  const has = (code: number) => found.some((set) => contains(set, code))
+  return { ascii: Uint8Array.from({ length: 128 }, (_, code) => Number(has(code))), sets: found }
+}
+
+/** The next place where a match can begin; -1 where there is none. */
+function nextStart(text: string, from: number, { ascii, sets }: Starts): number {
+  for (let at = from; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit < 128) {
+      if (ascii[unit] === 1) return at
+      continue
+    }
+    const code = text.codePointAt(at) as number
+    if (sets.some((set) => contains(set, code))) return at
+    if (code > 0xffff) at++
+  }
+  return -1
 }
 
 /** Lists the CHAR and MATCH instructions that a thread reaches here, the preferred ones first. */

@@ -1,5 +1,6 @@
 import { fail, failure } from '../values/failure.ts'
 import { charge, isSpent, overBound } from '../values/fuel.ts'
+import type { Allowance } from '../values/ledger.ts'
 import { Automaton } from './regex-automaton.ts'
 import { type Captures, findCaptures } from './regex-captures.ts'
 import { compileLiteral } from './regex-literal.ts'
@@ -9,8 +10,12 @@ import { compileProgram, type Program } from './regex-program.ts'
 export interface Pattern {
   /** Whether it matches somewhere in the text. */
   readonly matches: (text: string) => boolean | undefined
-  /** The first match from an offset on: where it and its groups are; null where there is none. */
-  readonly find: (text: string, from?: number) => Captures | null | undefined
+  /**
+   * The first match from an offset on: where it and its groups are; null where there is none.
+   * `looks`: at instructions, of who looks for more than one match; by default as many as one
+   * text may cost.
+   */
+  readonly find: (text: string, from?: number, looks?: Allowance) => Captures | null | undefined
   readonly groups: number
   readonly names: ReadonlyMap<string, number>
 }
@@ -57,7 +62,7 @@ function readPattern(pattern: string, maxCodePoints?: number): Pattern | undefin
   const literal = compileLiteral(pattern)
   if (literal !== undefined) {
     const program = compileProgram(pattern)
-    const find = (text: string, from = 0) => findFirst(program, literal, text, from)
+    const find = findBy(program, literal)
     const matches = (text: string) => {
       charge(text.length >> 3)
       return literal(text)
@@ -67,24 +72,23 @@ function readPattern(pattern: string, maxCodePoints?: number): Pattern | undefin
   const program = compileProgram(pattern, maxCodePoints)
   if (program === undefined) return undefined
   const matches = automatonTest(program)
-  const find = (text: string, from = 0) => findFirst(program, matches, text, from)
+  const find = findBy(program, matches)
   return { matches, find, groups: program.groups, names: program.names }
 }
 
-function findFirst(
-  program: Program | undefined,
-  matches: Pattern['matches'],
-  text: string,
-  from: number,
-) {
-  const matched = from > 0 || matches(text)
-  if (matched === undefined || program === undefined) return undefined
-  if (!matched) return null
-  const work = (text.length - from + 1) * program.op.length
-  charge(work)
-  return work > LARGEST_WORK || isSpent()
-    ? tooCostly()
-    : (findCaptures(program, text, from) ?? null)
+function findBy(program: Program | undefined, matches: Pattern['matches']): Pattern['find'] {
+  return (text, from = 0, looks = undefined) => {
+    const matched = from > 0 || matches(text)
+    if (matched === undefined || program === undefined) return undefined
+    if (!matched) return null
+    if (looks === undefined) {
+      const work = (text.length - from + 1) * program.op.length
+      charge(work)
+      if (work > LARGEST_WORK || isSpent()) return tooCostly()
+    }
+    const found = findCaptures(program, text, from, looks)
+    return found === 'spent' ? tooCostly() : (found ?? null)
+  }
 }
 
 /** A character takes some 7 ns; what is not known yet, the automaton charges for itself. */

@@ -2,6 +2,8 @@ import { children, type Term } from '../check/term.ts'
 import { BOOL } from '../check/types.ts'
 import type { Expression } from '../compile.ts'
 import type { Predicate } from '../emit/functions.ts'
+import { isMetered } from '../emit/metered.ts'
+import { fuel } from '../values/fuel.ts'
 
 /** What can become of a condition while some of what it reads is not known yet. */
 export interface Possibility {
@@ -10,6 +12,12 @@ export interface Possibility {
   /** It is true whatever the unknown is. */
   readonly mustBeTrue: Predicate
 }
+
+/**
+ * Set by a part that cost more than its bound, which is neither true nor false: a Deny rule must
+ * not be passed by that. Whoever wants to know clears it before.
+ */
+export const excess: { wasMet: boolean } = { wasMet: false }
 
 type Path = readonly string[]
 
@@ -23,12 +31,21 @@ const always: Predicate = () => true
 export function possibilityOf(expression: Expression, unknown: readonly Path[]): Possibility {
   const { term } = expression
   if (!readsUnknown(term, unknown)) {
-    const predicate = expression.predicate()
+    const predicate = watched(expression.predicate(), expression.metered)
     return { mayBeTrue: predicate, mustBeTrue: predicate }
   }
-  const part = (own: Term) => expression.predicatePart(own)
+  const part = (own: Term) => watched(expression.predicatePart(own), isMetered(own))
   const { mayBeTrue, mustBeTrue } = outcomesOf(term, unknown, part)
   return { mayBeTrue, mustBeTrue }
+}
+
+function watched(predicate: Predicate, isMeteredPart: boolean): Predicate {
+  if (!isMeteredPart) return predicate
+  return (variables) => {
+    const isTrue = predicate(variables)
+    if (fuel.left < 0) excess.wasMet = true
+    return isTrue
+  }
 }
 
 interface Outcomes extends Possibility {

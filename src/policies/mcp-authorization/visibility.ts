@@ -1,4 +1,4 @@
-import { type Possibility, possibilityOf } from '../../cel/rules/possibility.ts'
+import { excess, type Possibility, possibilityOf } from '../../cel/rules/possibility.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
 import type { Scope } from '../../exchange/identity.ts'
 import type { Authorization } from '../authorization-rules.ts'
@@ -57,7 +57,9 @@ export function compileVisibility(
       exchange.enter(rule.scope)
       return rule[unknown][question](variablesOf(exchange))
     }
-    for (const deny of denies) if (holds(deny, 'mustBeTrue')) return false
+    // Rules that cost more than a request may spend hide what they can no longer look at.
+    excess.wasMet = false
+    for (const deny of denies) if (holds(deny, 'mustBeTrue') || excess.wasMet) return false
     for (const require of requires) if (!holds(require, 'mayBeTrue')) return false
     return allows.length === 0 || allows.some((allow) => holds(allow, 'mayBeTrue'))
   }

@@ -20,6 +20,7 @@ export type {
 export { DIALECTS, dialectOf, recognizeEndpoint } from './dialects/index.ts'
 export type { Header, LlmError, LlmErrorType, WireError } from './error.ts'
 export { type GuardRule, patternRecognizer } from './guards/guard-rule.ts'
+export { searchEffort } from './guards/masker.ts'
 export { RECOGNIZERS, recognizerOf } from './guards/recognizers.ts'
 export { guardText } from './guards/response-guard.ts'
 export { setMembers } from './json.ts'

@@ -52,7 +52,12 @@ function successes<P>(
     const text = replaceIn(bad.collected.message.text, [[['id'], id]])
     responder.reply(jsonReply(200, text, 'upstream'))
   } else if (bad?.collected.ok === false) {
-    const { status, reason } = bad.collected.failure
+    const { failure } = bad.collected
+    const { status, reason } = failure
+    if ('error' in failure) {
+      responder.broke(failure.error)
+      return undefined
+    }
     const said = `The server \`${name}\` failed.`
     const own = failureReply(id, { status: status < 500 ? 502 : status, reason })
     const error = errorReply(own.status, id, { code: CODES.internal, message: said }, own.reason)

@@ -135,13 +135,17 @@ interface GuardedMessage {
 function guardMessage(text: string, guard: GuardMcpText): GuardedMessage {
   if (!isJson(text)) return guard(text)
   let rejection: string | undefined
-  const edited = editJson(text, (path, raw) => {
+  /** How deep the content is that is being walked: to look for it above each value takes too long. */
+  let contentAt = Number.POSITIVE_INFINITY
+  const edited = editJson(text, (path, raw, first) => {
     if (path.length === 0) return 'enter'
     if (path.length === 1) return PARTS.has(path[0]) ? 'enter' : 'keep'
-    if (isStructure(path)) return 'keep'
-    const own = raw()
-    if (!own.startsWith('"')) return 'enter'
-    const value = JSON.parse(own) as string
+    if (path.length <= contentAt) {
+      contentAt = CONTENT.has(path.at(-1)) ? path.length : Number.POSITIVE_INFINITY
+    }
+    if (isStructure(path, contentAt <= path.length)) return 'keep'
+    if (first !== '"') return 'enter'
+    const value = JSON.parse(raw()) as string
     if (path.at(-1) === 'data' && ENCODED.test(value)) return 'keep'
     const guarded = guard(value)
     if (guarded.rejection !== undefined) {
@@ -155,9 +159,9 @@ function guardMessage(text: string, guard: GuardMcpText): GuardedMessage {
 
 const PARTS: ReadonlySet<unknown> = new Set(['params', 'result', 'error'])
 
-function isStructure(path: JsonPath): boolean {
+function isStructure(path: JsonPath, isContent: boolean): boolean {
   if (path.length === 2 && LISTS.has(path[1])) return true
-  if (path.some((name) => CONTENT.has(name))) return false
+  if (isContent) return false
   return STRUCTURE.has(path.at(-1)) || path.at(-1) === '_meta'
 }
 

@@ -1,6 +1,12 @@
 import type { EventBlock } from './event-blocks.ts'
 import { readServerMessage, type ServerMessage } from './message.ts'
-import { NOT_SENDING, type Sending, type SentMessage, type ServerEvents } from './server.ts'
+import {
+  failureBy,
+  NOT_SENDING,
+  type Sending,
+  type SentMessage,
+  type ServerEvents,
+} from './server.ts'
 
 /** The way to a server that has one channel for all that is said in a session. */
 export interface Channel {
@@ -96,9 +102,11 @@ export class HeldSession {
     if (pending === undefined) return
     this.#pending.delete(id)
     const { events, isStream } = pending
-    if (!isStream) events.began('message', undefined)
-    events.received({ text, block: isStream ? EVENT : undefined })
-    events.ended()
+    guarded(events, () => {
+      if (!isStream) events.began('message', undefined)
+      events.received({ text, block: isStream ? EVENT : undefined })
+      events.ended()
+    })
   }
 
   #tell(message: ServerMessage): void {
@@ -139,6 +147,16 @@ export class HeldSession {
   close(): void {
     this.#channel.close()
     this.end('session-ended')
+  }
+}
+
+/** Whoever waits for a message that cannot be passed on hears of it. */
+function guarded(events: ServerEvents, work: () => void): void {
+  try {
+    work()
+  } catch (error) {
+    events.failed(failureBy(error))
+    throw error
   }
 }
 

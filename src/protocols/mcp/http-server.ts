@@ -5,13 +5,14 @@ import type { Reply } from '../../exchange/reply.ts'
 import { EventBlockReader } from './event-blocks.ts'
 import { encodeHeaderValue } from './header-value.ts'
 import { isModern } from './revisions.ts'
-import type {
-  McpServer,
-  Sending,
-  SentMessage,
-  ServerEvents,
-  ServerSession,
-  StreamResume,
+import {
+  failureBy,
+  type McpServer,
+  type Sending,
+  type SentMessage,
+  type ServerEvents,
+  type ServerSession,
+  type StreamResume,
 } from './server.ts'
 
 /** What policies of the target make of a request: where it goes, and with which headers. */
@@ -172,10 +173,10 @@ class HttpCall implements Sending {
   #guarded(work: () => void): void {
     try {
       work()
-    } catch {
+    } catch (error) {
       this.#handle?.stop()
       this.isOver = true
-      this.#events.failed({ status: 502, reason: 'invalid-message' })
+      this.#events.failed(failureBy(error))
     }
   }
 

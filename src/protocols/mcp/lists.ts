@@ -103,7 +103,7 @@ export function mergeLists(id: string, lists: readonly ServerList[], context: Li
   let scope: string | undefined
   let isModern = false
   for (const { server, result } of lists) {
-    items.push(...itemsOf(result, server, context))
+    for (const item of itemsOf(result, server, context)) items.push(item)
     const { nextCursor, ttlMs, cacheScope, resultType } = JSON.parse(result) as ListResult
     if (typeof nextCursor === 'string') cursors.set(server, nextCursor)
     if (typeof ttlMs === 'number') ttl = Math.min(ttl ?? ttlMs, ttlMs)

@@ -60,7 +60,8 @@ export class Relay<P> implements ServerEvents {
 
   failed(failure: ServerFailure): void {
     const { responder } = this.#serving
-    if (this.#isStream) responder.abort(failure.reason)
+    if ('error' in failure) responder.broke(failure.error)
+    else if (this.#isStream) responder.abort(failure.reason)
     else responder.reply(failureReply(this.#options.id, failure))
   }
 }

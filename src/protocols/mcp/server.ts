@@ -53,6 +53,14 @@ export interface ServerFailure {
   readonly body?: string
   readonly contentType?: string
   readonly headers?: readonly Header[]
+  /** Something of the gateway's own threw. */
+  readonly error?: unknown
+}
+
+/** A server may send what is no JSON; all else that throws while it is read is ours. */
+export function failureBy(error: unknown): ServerFailure {
+  if (error instanceof SyntaxError) return { status: 502, reason: 'invalid-message' }
+  return { status: 500, reason: 'internal', error }
 }
 
 export interface Sending {

@@ -20,9 +20,9 @@ export function patternRecognizer(pattern: string, name: string): Recognizer {
     mask: `<${name}>`,
     maxLength: MAX_LENGTH,
     crossesBreaks: true,
-    find(text, from) {
+    find(text, from, effort) {
       for (let at = from; at <= text.length; ) {
-        const found = compiled?.find(text, at)
+        const found = compiled?.find(text, at, effort)
         if (found === null) return undefined
         // What cannot be searched is not known to be harmless.
         if (found === undefined) return { start: from, end: text.length }

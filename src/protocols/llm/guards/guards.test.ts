@@ -3,8 +3,8 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { StreamEvent } from '../neutral.ts'
 import { patternRecognizer } from './guard-rule.ts'
-import { maskText, StreamMasker } from './masker.ts'
-import { RECOGNIZERS, recognizerOf } from './recognizers.ts'
+import { maskText, StreamMasker, searchEffort } from './masker.ts'
+import { RECOGNIZERS, type Recognizer, recognizerOf } from './recognizers.ts'
 import { EventGuard } from './response-guard.ts'
 
 const mask = (text: string): string => maskText(text, RECOGNIZERS).text
@@ -73,6 +73,58 @@ describe('recognizers', () => {
       }
       assert.ok(process.cpuUsage().user - before < 4_000_000, unit)
     }
+  })
+})
+
+describe('the cost of a text with many findings', () => {
+  /** Letters that recognizers are given to search, of a text with so many findings. */
+  function searched(findings: number): number {
+    let letters = 0
+    const counting = (inner: Recognizer): Recognizer => ({
+      ...inner,
+      find(text, from) {
+        const found = inner.find(text, from)
+        letters += (found?.end ?? text.length) - from
+        return found
+      },
+    })
+    const text = 'a@b.co and more, '.repeat(findings)
+    assert.equal(maskText(text, RECOGNIZERS.map(counting)).found.length, 1)
+    return letters / text.length
+  }
+
+  it('grows with its length, not with the square of it', () => {
+    const [few, many] = [searched(10), searched(2_000)]
+    assert.ok(many < 2 * few, `each letter is searched ${few} and ${many} times`)
+  })
+
+  /** What is left of a long text of these: it is all harmless, but takes long to be sure of. */
+  for (const [what, unit, recognizers] of [
+    ['numbers', '1 ', RECOGNIZERS],
+    ['what is nearly an IBAN', 'AB12 ', RECOGNIZERS],
+    ['addresses', 'a@b.co ', RECOGNIZERS],
+    ['an alternative that never ends', 'a', [patternRecognizer('a(.*b)?', 'X')]],
+    ['one letter', 'a', [patternRecognizer('a', 'X')]],
+  ] as const) {
+    it(`has an end, and what was not searched is masked: ${what}`, () => {
+      const effort = searchEffort()
+      const given = effort.left
+      const [long, short] = [2 << 20, 200].map((length) => {
+        const text = unit.repeat(length / unit.length)
+        const before = process.cpuUsage().user
+        const masked = maskText(text, recognizers, effort)
+        assert.ok(process.cpuUsage().user - before < 1_000_000, 'CPU time of the search')
+        return masked
+      })
+      assert.ok(effort.left < 0, `${effort.left} of ${given} are left`)
+      assert.ok(long !== undefined && long.text.length < (2 << 20) / 2)
+      assert.deepEqual(short?.found.length, 1, 'texts of one request share it')
+    })
+  }
+
+  it('does not end for words, however many', () => {
+    const text = 'Some words, and more of them (2 or 3). '.repeat(50_000)
+    assert.equal(maskText(text, RECOGNIZERS).text, text)
   })
 })
 

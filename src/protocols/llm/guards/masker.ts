@@ -1,25 +1,55 @@
-import type { Finding, Recognizer } from './recognizers.ts'
+import type { Effort, Finding, Recognizer } from './recognizers.ts'
 
 /** How many letters before and after itself a finding depends on. */
 const CONTEXT = 2
+/**
+ * Some ten milliseconds at worst: what cannot be searched within is taken for a finding. Some
+ * thousands of findings, or ten times as many numbers that are none; words cost next to nothing.
+ */
+const MAX_EFFORT = 1 << 17
 
-/** The first finding of any of them; of several at one place the longest. */
-function findFirst(
-  text: string,
-  from: number,
-  recognizers: readonly Recognizer[],
-): Finding | undefined {
-  let first: Finding | undefined
-  for (const recognizer of recognizers) {
-    const found = recognizer.find(text, from)
-    if (found === undefined) continue
-    const isBetter =
-      first === undefined ||
-      found.start < first.start ||
-      (found.start === first.start && found.end > first.end)
-    if (isBetter) first = { ...found, recognizer }
+/** Of all texts of one request. */
+export function searchEffort(): Effort {
+  return { left: MAX_EFFORT }
+}
+
+/**
+ * The findings of one text, in order. Each recognizer is asked again only behind what it found
+ * last: if all of them were searched for at each finding, a text with many would cost its length
+ * as many times.
+ */
+class Findings {
+  readonly #text: string
+  readonly #recognizers: readonly Recognizer[]
+  /** What each found last; null: nothing is left. */
+  readonly #found: (Finding | null | undefined)[] = []
+  readonly #effort: Effort
+
+  constructor(text: string, recognizers: readonly Recognizer[], effort: Effort) {
+    this.#text = text
+    this.#recognizers = recognizers
+    this.#effort = effort
   }
-  return first
+
+  /** The first one at or after `from`, which never goes back; of several at one place the longest. */
+  first(from: number): Finding | undefined {
+    let first: Finding | undefined
+    for (const [index, recognizer] of this.#recognizers.entries()) {
+      let found = this.#found[index]
+      if (found === undefined || (found !== null && found.start < from)) {
+        const next = recognizer.find(this.#text, from, this.#effort)
+        found = next === undefined ? null : { ...next, recognizer }
+        this.#found[index] = found
+      }
+      if (found === null) continue
+      const isBetter =
+        first === undefined ||
+        found.start < first.start ||
+        (found.start === first.start && found.end > first.end)
+      if (isBetter) first = found
+    }
+    return first
+  }
 }
 
 export interface MaskedText {
@@ -28,8 +58,12 @@ export interface MaskedText {
   readonly found: readonly string[]
 }
 
-export function maskText(text: string, recognizers: readonly Recognizer[]): MaskedText {
-  const masker = new StreamMasker(recognizers)
+export function maskText(
+  text: string,
+  recognizers: readonly Recognizer[],
+  effort: Effort = searchEffort(),
+): MaskedText {
+  const masker = new StreamMasker(recognizers, effort)
   const masked = masker.push(text) + masker.end()
   return { text: masked, found: masker.found }
 }
@@ -46,12 +80,15 @@ export class StreamMasker {
   /** There are letters that no finding goes over. */
   readonly #hasBreaks: boolean
   readonly #found = new Set<string>()
+  readonly #effort: Effort | undefined
   /** What has not been let go, and before it the context that has. */
   #text = ''
   #from = 0
 
-  constructor(recognizers: readonly Recognizer[]) {
+  /** `effort`: what is left to search with; each piece of a stream has its own. */
+  constructor(recognizers: readonly Recognizer[], effort?: Effort) {
     this.#recognizers = recognizers
+    this.#effort = effort
     this.#hasBreaks = recognizers.every(({ crossesBreaks }) => crossesBreaks !== true)
     this.#reach = Math.max(0, ...recognizers.map(({ maxLength }) => maxLength)) + CONTEXT
   }
@@ -63,8 +100,8 @@ export class StreamMasker {
   push(piece: string): string {
     if (this.#recognizers.length === 0) return piece
     this.#text += piece
-    const broken = this.#hasBreaks ? lastBreak(this.#text) : 0
-    const settled = Math.max(this.#text.length - this.#reach, broken)
+    const reached = Math.max(0, this.#text.length - this.#reach)
+    const settled = this.#hasBreaks ? lastBreak(this.#text, reached) : reached
     return this.#release(Math.max(settled, this.#from))
   }
 
@@ -75,8 +112,10 @@ export class StreamMasker {
   /** Findings that begin before `limit` are settled; all before it is let go. */
   #release(limit: number): string {
     let out = ''
+    const effort = this.#effort ?? searchEffort()
+    const findings = new Findings(this.#text, this.#recognizers, effort)
     while (this.#from < limit) {
-      const finding = findFirst(this.#text, this.#from, this.#recognizers)
+      const finding = findings.first(this.#from)
       if (finding === undefined || finding.start >= limit) {
         out += this.#text.slice(this.#from, limit)
         this.#from = limit
@@ -95,10 +134,10 @@ export class StreamMasker {
 
 /**
  * Behind the last letter that no finding goes over: punctuation that none has, or a space beside a
- * small letter. 0: there is none.
+ * small letter. `from`: there is none after it.
  */
-function lastBreak(text: string): number {
-  for (let at = text.length - 1; at >= 0; at--) {
+function lastBreak(text: string, from: number): number {
+  for (let at = text.length - 1; at >= from; at--) {
     const code = text.charCodeAt(at)
     if (BREAKS.has(code)) return at + 1
     // What follows a space must be known, unless what stands before it is enough.
@@ -106,7 +145,7 @@ function lastBreak(text: string): number {
       return at + 1
     }
   }
-  return 0
+  return from
 }
 
 const BREAKS: ReadonlySet<number> = new Set([...',;!?"<>{}\n\r\t'].map((it) => it.charCodeAt(0)))

@@ -2,17 +2,18 @@ import type { LlmError } from '../error.ts'
 import type { Part, StreamEvent } from '../neutral.ts'
 import type { GuardRule } from './guard-rule.ts'
 import { maskText, StreamMasker } from './masker.ts'
+import type { Effort } from './recognizers.ts'
 
 /** What rules say of a text. */
 export type GuardedText =
   | { readonly text: string; readonly rejection?: undefined }
   | { readonly text?: undefined; readonly rejection: LlmError }
 
-/** In order: each rule sees what the one before left. */
-export function guardText(text: string, rules: readonly GuardRule[]): GuardedText {
+/** In order: each rule sees what the one before left. `effort` is shared by texts of one request. */
+export function guardText(text: string, rules: readonly GuardRule[], effort?: Effort): GuardedText {
   let own = text
   for (const { recognizers, rejection } of rules) {
-    const masked = maskText(own, recognizers)
+    const masked = maskText(own, recognizers, effort)
     if (masked.found.length === 0) continue
     if (rejection !== undefined) return { rejection }
     own = masked.text

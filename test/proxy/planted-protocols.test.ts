@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { createServer, request, type Server } from 'node:http'
+import { after, before, describe, it } from 'node:test'
+import { openMetrics } from '../../src/cli/fleet.ts'
+import type { CallOutName } from '../../src/proxy/call-outs.ts'
+import { Gateway } from '../../src/proxy/gateway.ts'
+import { createLogger } from '../../src/telemetry/log.ts'
+import { steady } from '../steady-settings.ts'
+import { free } from './doorstep.ts'
+import { listen } from './harness.ts'
+import { arm, disarm, hasThrown, plantEverywhere, plantInProgram, unplant } from './planted.ts'
+import { type LogLine, modelOf, settingsOf, until } from './whole-gateway.ts'
+
+/* A throw where calls to models, tools and agents are read, guarded, translated and counted. */
+
+type Call = 'model' | 'translated' | 'stream' | 'tool' | 'agent' | 'counted'
+
+interface Plant {
+  readonly call: Call
+  readonly place: string
+  readonly callOut: CallOutName
+  readonly seen: number
+}
+
+const PLANTS: readonly Plant[] = [
+  { call: 'model', place: 'reading a call to a model', callOut: 'body', seen: 500 },
+  { call: 'model', place: 'reserving a budget', callOut: 'provider', seen: 500 },
+  { call: 'model', place: 'preparing a call to a model', callOut: 'provider', seen: 500 },
+  { call: 'translated', place: 'preparing a call to a model', callOut: 'provider', seen: 500 },
+  { call: 'model', place: 'a guard', callOut: 'provider', seen: 500 },
+  { call: 'stream', place: 'a guard on a response', callOut: 'response', seen: 500 },
+  { call: 'model', place: 'the end of a call to a model', callOut: 'telemetry', seen: 200 },
+  { call: 'model', place: 'settling a budget', callOut: 'telemetry', seen: 200 },
+  { call: 'tool', place: 'sending to an MCP server', callOut: 'delivery', seen: 500 },
+  { call: 'tool', place: 'a message of an MCP server', callOut: 'delivery', seen: 500 },
+  { call: 'tool', place: 'a guard', callOut: 'delivery', seen: 500 },
+  { call: 'agent', place: 'reading a message to an agent', callOut: 'backend', seen: 500 },
+  { call: 'counted', place: 'remoteRateLimit at traffic of route', callOut: 'policy', seen: 500 },
+  { call: 'counted', place: 'remoteRateLimit, later', callOut: 'policy', seen: 500 },
+]
+
+const COMPLETION = {
+  ...{ id: 'c', object: 'chat.completion', created: 1, model: 'm' },
+  choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+}
+const MESSAGE = {
+  ...{ id: 'm', type: 'message', role: 'assistant', model: 'm', stop_reason: 'end_turn' },
+  content: [{ type: 'text', text: 'hi' }],
+  usage: { input_tokens: 1, output_tokens: 1 },
+}
+const CHUNK = {
+  ...{ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' },
+  choices: [{ index: 0, delta: { role: 'assistant', content: 'hi' }, finish_reason: null }],
+}
+const RESULT = { jsonrpc: '2.0', id: 1, result: { content: [{ type: 'text', text: 'hi' }] } }
+
+const PROMPT = { model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'hello' }] }
+const rpc = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params })
+
+const REQUESTS: Readonly<Record<Call, { path: string; body: object }>> = {
+  model: { path: '/v1/chat/completions', body: PROMPT },
+  translated: { path: '/v1/chat/completions', body: PROMPT },
+  stream: { path: '/v1/chat/completions', body: { ...PROMPT, stream: true } },
+  tool: { path: '/mcp', body: rpc('tools/call', { name: 'echo', arguments: { a: 'hello' } }) },
+  agent: { path: '/', body: rpc('message/send', { message: { messageId: '1', parts: [] } }) },
+  counted: { path: '/', body: {} },
+}
+
+describe('a throw in a call to a model, a tool or an agent', () => {
+  const lines: LogLine[] = []
+  let gateway: Gateway | undefined
+  let backend: Server
+  let port = 0
+
+  before(async () => {
+    plantEverywhere()
+    backend = createServer((message, response) => {
+      const { url = '' } = message
+      let text = ''
+      message.on('data', (bytes: Buffer) => {
+        text += bytes.toString()
+      })
+      message.on('end', () => {
+        if (text.includes('"stream":true')) {
+          response.setHeader('content-type', 'text/event-stream')
+          response.end(`data: ${JSON.stringify(CHUNK)}\n\ndata: [DONE]\n\n`)
+          return
+        }
+        response.setHeader('content-type', 'application/json')
+        const body = url.startsWith('/mcp') ? RESULT : /messages/.test(url) ? MESSAGE : COMPLETION
+        response.end(JSON.stringify(body))
+      })
+    })
+    const host = `127.0.0.1:${await listen(backend)}`
+    port = await free()
+    const ai = (provider: string) => ({
+      ai: {
+        groups: [
+          { providers: [{ name: 'one', provider: { [provider]: {} }, hostOverride: host }] },
+        ],
+      },
+    })
+    const guard = [{ regex: { rules: [{ builtin: 'email' }] } }]
+    const budgets = [{ requests: 1000, per: 'Hour' }]
+    const route = (name: Call, policies: object, target: object) => ({
+      ...{ name, hostnames: [`${name}.test`], policies, backends: [target] },
+    })
+    const text = JSON.stringify({
+      gateways: { default: { port } },
+      routes: [
+        route('model', { guardrails: { request: guard }, budgets }, ai('openAI')),
+        route('translated', {}, ai('anthropic')),
+        route('stream', { guardrails: { response: guard } }, ai('openAI')),
+        route(
+          'tool',
+          { guardrails: { request: guard } },
+          { mcp: { targets: [{ name: 'one', mcp: { host, path: '/mcp' } }] } },
+        ),
+        route('agent', {}, { host, policies: { a2a: {} } }),
+        route(
+          'counted',
+          {
+            remoteRateLimit: {
+              ...{ host: '127.0.0.1:9', domain: 'd', failureMode: 'Allow', timeout: '1s' },
+              descriptors: [{ entries: [{ key: 'a', value: "'b'" }] }],
+            },
+          },
+          { host },
+        ),
+      ],
+    })
+    const settings = settingsOf(text)
+    const write = (line: string) => void lines.push(JSON.parse(line))
+    const log = createLogger({ format: 'json', level: 'info', write })
+    const metrics = openMetrics(settings)
+    gateway = new Gateway({ settings: steady(settings), log, metrics, reusePort: false })
+    const { isApplied, diagnostics } = await gateway.apply(modelOf(text))
+    assert.ok(isApplied, JSON.stringify(diagnostics))
+    plantInProgram(gateway.program ?? assert.fail())
+  })
+
+  after(async () => {
+    await gateway?.drain()
+    unplant()
+    backend.close()
+    backend.closeAllConnections()
+  })
+
+  const reported = () => lines.filter(({ scope }) => scope === 'internal')
+
+  function ask(call: Call): Promise<number> {
+    const { path, body } = REQUESTS[call]
+    return new Promise((resolve, reject) => {
+      const own = request(
+        {
+          ...{ host: '127.0.0.1', port, path, method: 'POST' },
+          headers: {
+            host: `${call}.test`,
+            'content-type': 'application/json',
+            accept: 'application/json, text/event-stream',
+          },
+        },
+        (response) => {
+          response.on('error', () => {}).on('close', () => resolve(response.statusCode ?? 0))
+          response.resume()
+        },
+      )
+      own.on('error', reject).end(JSON.stringify(body))
+    })
+  }
+
+  for (const call of Object.keys(REQUESTS) as Call[]) {
+    it(`${call}: without a throw it is served`, async () => {
+      lines.length = 0
+      assert.equal(await ask(call), 200)
+      assert.deepEqual(reported(), [])
+    })
+  }
+
+  for (const { call, place, callOut, seen } of PLANTS) {
+    it(`${call}, ${place}: ${seen}`, async () => {
+      lines.length = 0
+      arm(place.replace(' on a response', ''))
+      assert.equal(await ask(call), seen)
+      await until('the throw', hasThrown)
+      disarm()
+      await until('the record', () => reported().length > 0)
+      assert.equal(await ask(call), 200, 'the next one is served')
+      const [record, ...others] = reported()
+      assert.deepEqual(others, [], 'it is reported once')
+      assert.equal(record?.['call-out'], callOut)
+      assert.match(String(record?.error), /planted/)
+    })
+  }
+})
