@@ -2,12 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { streamForms } from './http2/streams.ts'
 import { figure } from './measure.ts'
 import { type Candidate, openField, SOURCE } from './proxy/contenders.ts'
 import { findProgram } from './proxy/find.ts'
 import type { Slice } from './proxy/load.ts'
 import { residentOf, stopAll } from './proxy/processes.ts'
-import { formsOf } from './proxy/traffic.ts'
+import { formsOf, hasNginx } from './proxy/traffic.ts'
 
 /*
  * Gateways of several checkouts beside nginx under one load, in turn within each round:
@@ -45,7 +46,10 @@ try {
     wrk: wrk.program,
     h2load: typeof h2load === 'string' ? undefined : h2load.program,
   }
-  const forms = formsOf(field, tools, rounds).filter(({ name }) => name.includes(values.load))
+  const known = [...formsOf(field, tools, rounds)]
+  if (tools.h2load !== undefined && hasNginx(field))
+    known.push(...streamForms(field, tools.wrk, tools.h2load, rounds))
+  const forms = known.filter(({ name }) => name.includes(values.load))
   for (const form of forms) {
     const slices = new Map<Candidate, Slice[]>(field.proxies.map((proxy) => [proxy, []]))
     for (const proxy of field.proxies) {

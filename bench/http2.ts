@@ -17,7 +17,8 @@ export async function http2(): Promise<Report> {
     return {
       intro: [
         'One worker; over TLS 1.3, backends in the clear. Bodies of 1 MiB on 8 connections, one',
-        'stream each; 1,000 streams on one connection ask for two bytes. An attack is all that one',
+        'stream each; 1,000 streams on one connection ask for two bytes. All loads take turns within',
+        'each round, and ratios are taken within a round. An attack is all that one',
         'client sends on one connection until the gateway closes it, CPU time of all threads of the',
         'gateway. Memory is what RSS grows by, of 400 connections and of 10,000 requests that wait for',
         'their body.',

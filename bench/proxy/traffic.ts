@@ -185,18 +185,43 @@ export interface Median {
 
 export type Medians = ReadonlyMap<Candidate['name'], Median>
 
+/** What each proxy needed in each round. */
+export type Rounds = ReadonlyMap<Candidate['name'], readonly Slice[]>
+
 export async function measure(proxies: readonly Candidate[], form: Form): Promise<Medians> {
-  const slices = new Map<Candidate, Slice[]>(proxies.map((proxy) => [proxy, []]))
-  const warmUp = form.warmUp ?? WARM_UP
-  for (const proxy of proxies) await form.slice(proxy, proxy.isOwn ? warmUp : 1)
-  for (let round = 0; round < form.rounds; round++) {
-    // Whoever is first follows another one in the next round.
-    const shift = round % proxies.length
-    for (const proxy of [...proxies.slice(shift), ...proxies.slice(0, shift)]) {
-      slices.get(proxy)?.push(await form.slice(proxy, 1))
+  const [rounds] = await measureTogether(proxies, [form])
+  return mediansOf(rounds as Rounds)
+}
+
+/**
+ * Several loads in turn within each round, so that they can be compared with each other: whatever
+ * else the machine does meets them alike, and so does what one of them leaves behind in a process
+ * (its heap, and code that was compiled for it). All are warmed up before the first round.
+ */
+export async function measureTogether(
+  proxies: readonly Candidate[],
+  forms: readonly Form[],
+): Promise<readonly Rounds[]> {
+  const all = forms.map(() => new Map<string, Slice[]>(proxies.map(({ name }) => [name, []])))
+  for (const form of forms) {
+    const warmUp = form.warmUp ?? WARM_UP
+    for (const proxy of proxies) await form.slice(proxy, proxy.isOwn ? warmUp : 1)
+  }
+  const rounds = Math.max(...forms.map((form) => form.rounds))
+  for (let round = 0; round < rounds; round++) {
+    for (const [at, form] of forms.entries()) {
+      // Whoever is first follows another one in the next round.
+      const shift = round % proxies.length
+      for (const proxy of [...proxies.slice(shift), ...proxies.slice(0, shift)]) {
+        all[at]?.get(proxy.name)?.push(await form.slice(proxy, 1))
+      }
     }
   }
-  return new Map(proxies.map((proxy) => [proxy.name, medianOf(slices.get(proxy) ?? [])]))
+  return all
+}
+
+export function mediansOf(rounds: Rounds): Medians {
+  return new Map([...rounds].map(([name, slices]) => [name, medianOf(slices)]))
 }
 
 function medianOf(slices: readonly Slice[]): Median {

@@ -85,6 +85,8 @@ export class LentReads {
   }
 
   received(length: number): void {
+    // Right after a read its bytes are on their way, by TLS always: now those before may have left.
+    if (this.#lent.length > 0 && this.#reader?.needsBytes() !== true) this.recover()
     this.#filled += length
     this.#received += length
     if (!this.#gathers || this.#buffer.length !== LARGE) this.flush()

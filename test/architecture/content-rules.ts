@@ -64,6 +64,20 @@ export const generatesCodeInOnePlace: Rule = (files) =>
       })),
     )
 
+/** HTTP/2 of requests is our own, as strict as the rest: Node's is what tests compare it with. */
+export const speaksOwnHttp2: Rule = (files) =>
+  files
+    .filter(({ path }) => /^(src|bin)\//.test(path) && !isTest(path))
+    .flatMap((file) =>
+      importsOf(file)
+        .filter(({ specifier }) => /^(node:)?http2$/.test(specifier))
+        .map(({ line, specifier }) => ({
+          path: file.path,
+          line,
+          message: `imports ${specifier}, which only tests may: HTTP/2 is src/wire/http2`,
+        })),
+    )
+
 /** What lets something pass is made where it is decided, and nowhere said to be one. */
 export const makesPermitsInOnePlace: Rule = (files) =>
   files

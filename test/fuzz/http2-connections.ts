@@ -9,20 +9,14 @@ import { NO_LINES } from '../../src/wire/http1/field-lines.ts'
 import { fieldName, fieldValue } from '../../src/wire/http1/fields.ts'
 import { HTTP2_LIMITS } from '../../src/wire/http2/limits.ts'
 import { ServerSession } from '../../src/wire/http2/server.ts'
-import {
-  DATA,
-  END_HEADERS,
-  END_STREAM,
-  frame,
-  HEADERS,
-  RST_STREAM,
-} from '../proxy/http2-gateway.ts'
+import { DATA, END_HEADERS, END_STREAM, frame, HEADERS } from '../proxy/http2-gateway.ts'
+import { readServed, type Served } from './http2-served.ts'
 
-const [PRIORITY, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION] = [2, 4, 6, 7, 8, 9]
+const [PRIORITY, SETTINGS, PING, WINDOW_UPDATE, CONTINUATION] = [2, 4, 6, 8, 9]
 const [PADDED, HAS_PRIORITY] = [0x8, 0x20]
-const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+export const PREFACE: Buffer = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 
-interface Asked {
+export interface Asked {
   readonly method: string
   readonly path: string
   readonly fields: readonly (readonly [string, string])[]
@@ -94,7 +88,7 @@ function betweenFrames(what: Asked['before']): readonly Buffer[] {
   return []
 }
 
-function headersOf(id: number, own: Asked, block: Buffer, ends: boolean): readonly Buffer[] {
+export function headersOf(id: number, own: Asked, block: Buffer, ends: boolean): readonly Buffer[] {
   const first = block.subarray(0, own.firstPart)
   const rest = block.subarray(own.firstPart)
   const pad = own.padding >= 0 ? own.padding : 0
@@ -117,7 +111,7 @@ function headersOf(id: number, own: Asked, block: Buffer, ends: boolean): readon
   return frames
 }
 
-function dataOf(id: number, { padding }: Asked, bytes: Buffer, ends: boolean): Buffer {
+export function dataOf(id: number, { padding }: Asked, bytes: Buffer, ends: boolean): Buffer {
   const flags = ends ? END_STREAM : 0
   if (padding < 0) return frame(DATA, flags, id, bytes)
   const payload = Buffer.concat([Buffer.from([padding]), bytes, Buffer.alloc(padding)])
@@ -125,7 +119,7 @@ function dataOf(id: number, { padding }: Asked, bytes: Buffer, ends: boolean): B
 }
 
 /** Literals, in the table or not; a field that is the same as the one before is its index. */
-function blockOf(fields: readonly (readonly string[])[], isIndexed: boolean): Buffer {
+export function blockOf(fields: readonly (readonly string[])[], isIndexed: boolean): Buffer {
   let before = ''
   const parts = fields.map(([name = '', value = '']) => {
     const isAgain = isIndexed && before === `${name}: ${value}`
@@ -144,8 +138,8 @@ function textOf(text: string): Buffer {
 export interface Outcome {
   /** What requests were seen, in the order of their ends. */
   readonly seen: readonly string[]
-  /** RST_STREAM and GOAWAY frames that we sent, as `reset 1`. */
-  readonly said: readonly string[]
+  /** All that was sent. */
+  readonly served: Served
   readonly isClosed: boolean
   /** Whatever threw. */
   readonly broken: readonly unknown[]
@@ -181,20 +175,20 @@ export async function seenByUs(pieces: readonly Buffer[]): Promise<Outcome> {
   const deadlines = new Deadlines(10_000)
   const session = new ServerSession(server as Socket, HTTP2_LIMITS, deadlines, events)
   await feed(client, pieces)
+  // Whatever it has to say it says before the client is gone.
+  for (let i = 0; i < 8; i++) await turn()
   client.end()
   // It ends by itself: as soon as it has read all, there is nobody to speak with.
   for (let i = 0; i < 50 && !isClosed; i++) await turn()
   if (!isClosed) session.destroy()
-  return { seen: seen.toSorted(), said: endsIn(Buffer.concat(sent)), isClosed, broken }
+  const served = readServed(Buffer.concat(sent))
+  return { seen: seen.toSorted(), served, isClosed, broken }
 }
 
-function endsIn(bytes: Buffer): readonly string[] {
-  const found: string[] = []
-  for (let at = 0; at + 9 <= bytes.length; at += 9 + bytes.readUIntBE(at, 3)) {
-    if (bytes[at + 3] === RST_STREAM) found.push(`reset ${bytes.readUInt32BE(at + 9)}`)
-    if (bytes[at + 3] === GOAWAY) found.push(`goaway ${bytes.readUInt32BE(at + 13)}`)
-  }
-  return found
+/** Scripts say in the path how many bytes a response is to have. */
+function responseTo(path: string): Buffer {
+  const [, size = '0'] = /^\/\d+\/(\d{1,4})\//.exec(path) ?? []
+  return Buffer.alloc(Number(size), 'z')
 }
 
 function readWhole(downstream: Downstream, seen: string[]): void {
@@ -217,7 +211,7 @@ function readWhole(downstream: Downstream, seen: string[]): void {
         (_, i) => `${fieldName(trailers as never, i)}: ${fieldValue(trailers as never, i)}`,
       )
       seen.push(shown(head.method, path, head.host, list, body, late))
-      downstream.reply(200, NO_LINES, '')
+      downstream.reply(200, NO_LINES, responseTo(path))
     },
     abort: () => {},
   }
@@ -229,10 +223,20 @@ export async function seenByNode(
   pieces: readonly Buffer[],
   count: number,
 ): Promise<readonly string[]> {
+  const { seen } = await servedByNode(pieces, (list) => list.length >= count)
+  return seen
+}
+
+/** The same with all that it sends, once it is `enough`. */
+export async function servedByNode(
+  pieces: readonly Buffer[],
+  isEnough: (seen: readonly string[], served: Served) => boolean,
+): Promise<{ readonly seen: readonly string[]; readonly served: Served }> {
   const seen: string[] = []
+  const sent: Buffer[] = []
   const [client, server] = duplexPair()
   client.on('error', () => {})
-  client.resume()
+  client.on('data', (bytes: Buffer) => void sent.push(bytes))
   const session = performServerHandshake(server as Socket)
   session.on('error', () => {})
   session.on('stream', (stream, _headers, _flags, raw) => {
@@ -255,17 +259,21 @@ export async function seenByNode(
     })
     stream.on('end', () => {
       seen.push(shown(pseudo(':method'), pseudo(':path'), pseudo(':authority'), fields, body, late))
-      if (!stream.destroyed) stream.respond({ ':status': 200 }, { endStream: true })
+      if (stream.destroyed) return
+      const response = responseTo(pseudo(':path'))
+      stream.respond({ ':status': 200 }, { endStream: response.length === 0 })
+      if (response.length > 0) stream.end(response)
     })
   })
   await feed(client, pieces)
-  for (let i = 0; i < 2_000 && seen.length < count; i++) await turn()
+  const served = () => readServed(Buffer.concat(sent))
+  for (let i = 0; i < 2_000 && !isEnough(seen, served()); i++) await turn()
   session.destroy()
-  return seen.toSorted()
+  return { seen: seen.toSorted(), served: served() }
 }
 
 /** Cookies are one field, and trailers are only known where the length of the body is not. */
-function shown(
+export function shown(
   method: string,
   path: string,
   host: string,

@@ -12,6 +12,7 @@ import {
   HEADERS,
 } from '../proxy/http2-gateway.ts'
 import { NO_SETTINGS, ScriptedUpstream } from '../proxy/scripted-upstream.ts'
+import { readServed, type Served } from './http2-served.ts'
 
 const [PRIORITY, SETTINGS, PING, WINDOW_UPDATE, CONTINUATION] = [2, 4, 6, 8, 9]
 const PADDED = 0x8
@@ -68,7 +69,7 @@ export function framesOf(answers: readonly Answered[]): readonly Buffer[] {
 }
 
 /** A head with its CONTINUATION frames is one piece: nothing may come between them. */
-function responseOf(id: number, own: Answered): readonly Buffer[] {
+export function responseOf(id: number, own: Answered): readonly Buffer[] {
   const isBodiless = own.status === 204 || own.status === 304
   const body = isBodiless ? [] : own.body
   const hasMore = body.length > 0 || (own.trailers.length > 0 && !isBodiless)
@@ -134,8 +135,18 @@ export interface Outcome {
   readonly open: number
 }
 
+/** The same with all that the client said. */
+export interface Heard extends Outcome {
+  readonly served: Served
+}
+
 /** What our own client makes of these bytes, in pieces of `length`. */
 export async function toldByUs(bytes: Buffer, count: number, length?: number): Promise<Outcome> {
+  const { told, open } = await heardByUs(bytes, count, length)
+  return { told, open }
+}
+
+export async function heardByUs(bytes: Buffer, count: number, length?: number): Promise<Heard> {
   const upstream = new ScriptedUpstream()
   await upstream.say(NO_SETTINGS)
   const asked = Array.from({ length: count }, () => upstream.ask())
@@ -146,14 +157,27 @@ export async function toldByUs(bytes: Buffer, count: number, length?: number): P
   for (let i = 0; i < 5; i++) await turn()
   const told = asked.map(({ reported }) => reported.join('|'))
   const isOver = (own: string) => /(^|\|)(ended|failed)/.test(own)
-  return { told, open: told.filter((own) => !isOver(own)).length }
+  return { told, open: told.filter((own) => !isOver(own)).length, served: upstream.served }
 }
 
 /** What node:http2 makes of them. */
 export async function toldByNode(bytes: Buffer, count: number): Promise<readonly string[]> {
+  const { told } = await heardByNode(bytes, count, () => false)
+  return told
+}
+
+/** `isEnough`: what is not over yet will not be. */
+export async function heardByNode(
+  bytes: Buffer,
+  count: number,
+  isEnough: (served: () => Served) => boolean,
+): Promise<Heard> {
   const [ours, theirs] = duplexPair()
+  const sent: Buffer[] = []
   theirs.on('error', () => {})
-  theirs.resume()
+  theirs.on('data', (own: Buffer) => void sent.push(own))
+  // What it says begins with the preface.
+  const served = () => readServed(Buffer.concat(sent).subarray(24))
   const session = connect('http://x', { createConnection: () => ours as Socket })
   session.on('error', () => {})
   theirs.write(NO_SETTINGS)
@@ -163,7 +187,17 @@ export async function toldByNode(bytes: Buffer, count: number): Promise<readonly
     const stream = session.request({ ':path': '/' })
     let trailers = ''
     let body = ''
-    stream.on('error', () => {})
+    let isOver = false
+    const end = (what: string) => {
+      if (isOver) return
+      isOver = true
+      if (body !== '') own.push(`data ${body}`)
+      own.push(what)
+      over++
+    }
+    stream.on('error', () => end('failed'))
+    // A reset without an error, in the middle of a response.
+    stream.on('aborted', () => end('failed'))
     stream.on('headers', (headers) => void own.push(`interim ${headers[':status']}`))
     stream.on('response', (_headers, _flags, raw) => own.push(shown(raw as never)))
     stream.on('trailers', (_headers, _flags, raw) => {
@@ -172,17 +206,13 @@ export async function toldByNode(bytes: Buffer, count: number): Promise<readonly
     stream.on('data', (chunk: Buffer) => {
       body += chunk
     })
-    stream.on('end', () => {
-      if (body !== '') own.push(`data ${body}`)
-      own.push(`ended${trailers}`)
-      over++
-    })
+    stream.on('end', () => end(`ended${trailers}`))
   }
   for (let i = 0; i < 3; i++) await turn()
   theirs.write(bytes)
-  for (let i = 0; i < 2_000 && over < count; i++) await turn()
+  for (let i = 0; i < 2_000 && over < count && !isEnough(served); i++) await turn()
   session.destroy()
-  return told.map((own) => own.join('|'))
+  return { told: told.map((own) => own.join('|')), open: count - over, served: served() }
 }
 
 function shown(raw: readonly string[]): string {

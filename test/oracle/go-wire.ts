@@ -26,6 +26,7 @@ export interface GoOutcome {
   readonly written?: readonly (readonly string[])[]
   readonly seen: readonly string[]
   readonly said: readonly string[]
+  readonly sent?: Readonly<Record<string, number>>
 }
 
 /** Go's HPACK, server and client, in a process of their own. */

@@ -8,6 +8,7 @@ import { SESSION_OPTIONS, type SessionOptions } from '../../src/wire/http2/clien
 import type { ClientStream } from '../../src/wire/http2/client-stream.ts'
 import type { Http2Count } from '../../src/wire/http2/limits.ts'
 import type { ResponseEvents } from '../../src/wire/upstream-connection.ts'
+import { readServed, type Served } from '../fuzz/http2-served.ts'
 import { frame } from './http2-gateway.ts'
 
 export const [PRIORITY, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION] = [
@@ -99,6 +100,11 @@ export class ScriptedUpstream {
       at += 9 + length
     }
     return frames
+  }
+
+  /** The same, as its peer reads them. */
+  get served(): Served {
+    return readServed(this.#received.subarray(24))
   }
 
   /** Codes of RST_STREAM, or of GOAWAY. */

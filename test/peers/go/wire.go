@@ -12,7 +12,9 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"regexp"
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -41,8 +43,10 @@ type outcome struct {
 	Read    [][][][2]string `json:"read,omitempty"`
 	Written [][]string      `json:"written,omitempty"`
 	Seen    []string        `json:"seen"`
-	// RST_STREAM and GOAWAY frames that were sent.
+	// RST_STREAM and GOAWAY frames that were sent: `reset 3 8`, `goaway 1`.
 	Said []string `json:"said"`
+	// Bytes of bodies that were sent, by stream.
+	Sent map[uint32]int `json:"sent"`
 }
 
 // Lines are looked at in parallel, and answered in order.
@@ -170,7 +174,7 @@ func serveBytes(octets []byte, patience time.Duration) outcome {
 	ours, theirs := net.Pipe()
 	var lock sync.Mutex
 	var handlers sync.WaitGroup
-	result := outcome{Seen: []string{}, Said: []string{}}
+	result := outcome{Seen: []string{}, Said: []string{}, Sent: map[uint32]int{}}
 	handler := func(response http.ResponseWriter, request *http.Request) {
 		handlers.Add(1)
 		defer handlers.Done()
@@ -182,6 +186,7 @@ func serveBytes(octets []byte, patience time.Duration) outcome {
 		result.Seen = append(result.Seen, shownRequest(request, body))
 		lock.Unlock()
 		response.WriteHeader(200)
+		response.Write(responseTo(request.RequestURI))
 	}
 	served := make(chan struct{})
 	go func() {
@@ -211,10 +216,16 @@ func serveBytes(octets []byte, patience time.Duration) outcome {
 			lock.Lock()
 			switch own := frame.(type) {
 			case *http2.GoAwayFrame:
-				result.Said = append(result.Said, "goaway "+own.ErrCode.String())
+				result.Said = append(result.Said, fmt.Sprint("goaway ", uint32(own.ErrCode)))
+				if own.ErrCode != http2.ErrCodeNo {
+					// What follows is read by nobody.
+					ours.SetWriteDeadline(time.Now())
+				}
 				once.Do(func() { close(idle) })
 			case *http2.RSTStreamFrame:
-				result.Said = append(result.Said, "reset "+own.ErrCode.String())
+				result.Said = append(result.Said, fmt.Sprint("reset ", own.StreamID, " ", uint32(own.ErrCode)))
+			case *http2.DataFrame:
+				result.Sent[own.StreamID] += len(own.Data())
 			case *http2.PingFrame:
 				if string(own.Data[:]) == "the end!" {
 					once.Do(func() { close(idle) })
@@ -241,6 +252,18 @@ func serveBytes(octets []byte, patience time.Duration) outcome {
 	defer lock.Unlock()
 	sort.Strings(result.Seen)
 	return result
+}
+
+var sized = regexp.MustCompile(`^/\d+/(\d{1,4})/`)
+
+// Scripts say in the path how many bytes a response is to have.
+func responseTo(path string) []byte {
+	found := sized.FindStringSubmatch(path)
+	if found == nil {
+		return nil
+	}
+	size, _ := strconv.Atoi(found[1])
+	return bytes.Repeat([]byte("z"), size)
 }
 
 func shownRequest(request *http.Request, body []byte) string {
@@ -270,6 +293,7 @@ func linesOf(header http.Header) []string {
 // What a client of Go makes of what a server sends.
 func askBytes(octets []byte, count int, patience time.Duration) outcome {
 	ours, theirs := net.Pipe()
+	var lock sync.Mutex
 	result := outcome{Seen: make([]string, count), Said: []string{}}
 	opened := make(chan struct{}, count)
 	closed := make(chan struct{})
@@ -288,9 +312,13 @@ func askBytes(octets []byte, count int, patience time.Duration) outcome {
 			case *http2.HeadersFrame:
 				opened <- struct{}{}
 			case *http2.GoAwayFrame:
-				result.Said = append(result.Said, "goaway "+own.ErrCode.String())
+				lock.Lock()
+				result.Said = append(result.Said, fmt.Sprint("goaway ", uint32(own.ErrCode)))
+				lock.Unlock()
 			case *http2.RSTStreamFrame:
-				result.Said = append(result.Said, "reset "+own.ErrCode.String())
+				lock.Lock()
+				result.Said = append(result.Said, fmt.Sprint("reset ", own.StreamID, " ", uint32(own.ErrCode)))
+				lock.Unlock()
 			}
 		}
 	}()

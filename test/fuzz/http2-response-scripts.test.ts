@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import type { Fault, Reaction } from './http2-client-faults.ts'
+import { NODE_CLIENT, reactionsOfNode } from './http2-differences.ts'
+import {
+  type Expected,
+  type RenderedResponses,
+  type ResponseScript,
+  renderResponses,
+  responseScript,
+} from './http2-response-scripts.ts'
+import { heardByNode, heardByUs } from './http2-responses.ts'
+import type { Served } from './http2-served.ts'
+import { SERVER_FAULTS } from './http2-server-faults.ts'
+import { fuzz } from './runs.ts'
+
+/** Requests that mistakes are made on. */
+const BESIDES = 2
+
+/** A response is told as it is, or its failure is told: never a part of it as if it were all. */
+function checkTold(told: string, { text, isWhole }: Expected, who: string): void {
+  if (isWhole) assert.equal(told, text, who)
+  else assert.match(told, /(^|\|)failed/, who)
+}
+
+const reactionOf = ({ error, resets }: Served, id: number): Reaction => {
+  const code = resets.get(id)
+  if (error !== undefined) return `connection ${error}`
+  // Whoever is stopped in the middle of it says so without an error.
+  return code === undefined || code === 0 ? 'none' : `stream ${code}`
+}
+
+/** An acknowledgement of no PING ends connections of node:http2; RFC 9113 §6.7 says nothing of it. */
+const withoutPongs = (own: ResponseScript): ResponseScript => ({
+  ...own,
+  extras: own.extras.filter(({ what }) => what !== 'pong'),
+})
+
+describe('whole connections to upstreams of HTTP/2, by script', () => {
+  it('without a mistake: every response is told, by node:http2 too', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        responseScript,
+        fc.constantFrom(1, 2, 9, 100, 100_000),
+        async (own, length) => {
+          const { bytes, expected } = renderResponses(own)
+          const ours = await heardByUs(bytes, expected.length, length)
+          assert.deepEqual([ours.open, ours.served.error, ours.served.illegal], [0, undefined, []])
+          for (const [i, one] of expected.entries()) checkTold(ours.told[i] ?? '', one, 'ours')
+          const asked = renderResponses(withoutPongs(own))
+          const theirs = await heardByNode(asked.bytes, expected.length, () => false)
+          for (const [i, one] of expected.entries())
+            if (one.isWhole) checkTold(theirs.told[i] ?? '', one, 'node:http2')
+        },
+      ),
+      fuzz(0.2, 60),
+    )
+  })
+
+  const scripts = fc.tuple(responseScript, fc.constantFrom(1, 7, 100_000))
+  for (const fault of SERVER_FAULTS)
+    it(`${fault.name} (${fault.section})`, async () => {
+      await fc.assert(
+        fc.asyncProperty(scripts, async ([own, length]) => {
+          await compare(fault, renderResponses(withoutPongs(own), fault.frames), length)
+        }),
+        fuzz(0.01, 3),
+      )
+    })
+})
+
+async function compare(fault: Fault, rendered: RenderedResponses, length: number): Promise<void> {
+  const { bytes, expected, faultId } = rendered
+  const count = expected.length + BESIDES
+  const ours = await heardByUs(bytes, count, length)
+  assert.deepEqual([ours.open, ours.served.illegal], [0, []])
+  assert.equal(reactionOf(ours.served, faultId), fault.reactions[0])
+  const isLost = ours.served.error !== undefined
+  for (const [i, one] of expected.entries())
+    checkTold(ours.told[i] ?? '', isLost ? { ...one, isWhole: one.wasWhole } : one, 'ours')
+  const allowed = reactionsOfNode(fault, NODE_CLIENT)
+  const isEnough = (served: () => Served) => allowed.includes(reactionOf(served(), faultId))
+  const theirs = await heardByNode(bytes, count, isEnough)
+  const reaction = reactionOf(theirs.served, faultId)
+  assert.ok(allowed.includes(reaction), `node:http2: ${reaction}`)
+  for (const [i, one] of expected.entries()) {
+    const told = theirs.told[i] ?? ''
+    if (/(^|\|)ended/.test(told)) assert.equal(told, one.text, 'node:http2')
+  }
+}
