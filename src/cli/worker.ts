@@ -1,5 +1,7 @@
 import own from '../../package.json' with { type: 'json' }
 import type { Quotas } from '../exchange/quota.ts'
+import type { Model } from '../model/model.ts'
+import { addedIn, patched } from '../model/model-patch.ts'
 import { resolveSecrets } from '../model/secret.ts'
 import type { Settings } from '../model/settings.ts'
 import { runCooperatively } from '../model/steps.ts'
@@ -16,10 +18,14 @@ import { openMetrics } from './fleet.ts'
 import { outliveErrors } from './outlive-errors.ts'
 import { boundYoungSpace, resumeOptimization } from './startup-memory.ts'
 
+const now = () => performance.now()
+
 /** A process that serves what its parent tells it; see proxy/workers.ts. */
 export function runWorker(number: string): Promise<number> {
   return new Promise((resolve) => {
     let serving: Serving | undefined
+    let told: Model | undefined
+    let applying: Promise<unknown> = Promise.resolve()
     const report = (message: Report) => {
       if (process.connected) process.send?.(message, () => {})
     }
@@ -44,7 +50,7 @@ export function runWorker(number: string): Promise<number> {
     process.on('SIGHUP', () => {})
     // Without a parent nobody would ever tell it anything.
     process.on('disconnect', () => void drain())
-    process.on('message', async (order: Order) => {
+    process.on('message', (order: Order) => {
       if (order.kind === 'drain') {
         void drain()
         return
@@ -63,13 +69,23 @@ export function runWorker(number: string): Promise<number> {
         serving ??= begin(order.settings, number, order.ticketSecret, quotas)
         if (order.logLevel !== undefined) serving.log.setLevel(order.logLevel)
         const { gateway } = serving
-        const { model, secrets, isStrict } = order
-        if (secrets.size > 0) {
-          await runCooperatively(resolveSecrets(model, secrets), () => performance.now())
+        const { patch, secrets, isStrict } = order
+        const model = patched(told, patch)
+        told = model
+        // In the order in which they came, also where one takes longer to prepare.
+        const apply = async () => {
+          const added = { added: addedIn(patch) }
+          if (secrets.size > 0) await runCooperatively(resolveSecrets(added, secrets), now)
+          const applied = await gateway.apply(model, isStrict)
+          if (applied.isApplied) gateway.updateCatalog(order.settings)
+          report({ kind: 'applied', id: order.id, applied, quotas: gateway.quotas })
         }
-        const applied = await gateway.apply(model, isStrict)
-        if (applied.isApplied) gateway.updateCatalog(order.settings)
-        report({ kind: 'applied', id: order.id, applied, quotas: gateway.quotas })
+        const broke = (error: unknown) => {
+          serving?.log.error('config', { error: String(error) })
+          const applied = { isApplied: false, diagnostics: [] }
+          report({ kind: 'applied', id: order.id, applied, quotas: gateway.quotas })
+        }
+        applying = applying.then(apply).catch(broke)
         return
       }
       if (order.kind === 'decisions') {

@@ -68,6 +68,15 @@ export class ResponseAttributes extends Struct implements ResponseValues {
   }
 }
 
+/** Where one backend is to send a request. */
+export interface PickedEndpoints {
+  readonly backend: string
+  /** As `ip:port`, the preferred first. */
+  readonly endpoints: readonly string[]
+  /** Whether the backend may choose where it has none of them. */
+  readonly isOpen: boolean
+}
+
 /**
  * One request and its response, from the head to the last byte: the only object on the request path
  * that changes. It is also what expressions read their variables from, so the names of its first
@@ -140,6 +149,8 @@ export class Exchange implements StageVariables {
   usageLimits: readonly UsageLimit[] = NO_USAGE_LIMITS
   /** What calls to models must pass; set by the steps of a provider. */
   guardrails: readonly AttachedGuardrails[] = NO_GUARDRAILS
+  /** Endpoints of a backend that somebody picked for it; undefined: the backend chooses. */
+  picked: PickedEndpoints | undefined = undefined
   /** What was decided about it and is worth telling: denials above all. */
   decisions: readonly Decision[] = NO_DECISIONS
 

@@ -16,6 +16,8 @@ export function* freezeModel(model: Model): Generator<void, void> {
     freeze(routes[i])
     yield
   }
+  // All that is in it is frozen: nobody needs to look through it again.
+  Object.freeze(routes)
   freeze(model)
 }
 

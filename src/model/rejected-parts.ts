@@ -35,17 +35,23 @@ export function rejectedParts(
   const errors = diagnostics.filter(isError)
   const objects = Map.groupBy(errors, ({ origin }) => ownerOf(origin))
   return (Object.keys(SECTIONS) as PartSection[]).flatMap((section) => {
-    const own = model[section]
-    if (own === undefined) return []
-    const parts = section === 'frontend' || !Array.isArray(own) ? [own] : (own as readonly object[])
+    const value = model[section]
+    if (value === undefined) return []
+    const parts =
+      section === 'frontend' || !Array.isArray(value) ? [value] : (value as readonly object[])
     return parts.flatMap((part) => {
-      const found = new Set(heldIn(part))
+      const own = heldIn(part)
+      // True of nearly all, and there may be thousands.
+      if (own === NONE && errors.length === 0) return NO_PARTS
+      const found = new Set(own)
       if (errors.length > 0) collectAt(part, objects, found)
       const { name = '' } = part as { readonly name?: string }
       return found.size === 0 ? [] : [{ section, name, diagnostics: unique(found) }]
     })
   })
 }
+
+const NO_PARTS: readonly RejectedPart[] = []
 
 type Errors = ReadonlyMap<string, readonly Diagnostic[]>
 

@@ -1,15 +1,29 @@
 import type { Answer, Question } from '../exchange/ask.ts'
 
-/* A unary call of gRPC, as policies make them to services of users. */
+/* Calls of gRPC, as policies make them to services of users. */
 
 /** One byte that says whether the message is compressed, four of length. */
 const PREFIX = 5
 const MAX_RESPONSE = 1 << 20
 
 export function grpcCall(path: string, message: Uint8Array, timeout: number): Question {
-  const body = Buffer.alloc(PREFIX + message.length)
-  body.writeUInt32BE(message.length, 1)
-  body.set(message, PREFIX)
+  return grpcStream(path, [message], timeout)
+}
+
+/** All messages of the gateway at once, whatever the service says meanwhile. */
+export function grpcStream(
+  path: string,
+  messages: readonly Uint8Array[],
+  timeout: number,
+  maxBytes = MAX_RESPONSE,
+): Question {
+  const body = Buffer.alloc(messages.reduce((sum, { length }) => sum + PREFIX + length, 0))
+  let at = 0
+  for (const message of messages) {
+    body.writeUInt32BE(message.length, at + 1)
+    body.set(message, at + PREFIX)
+    at += PREFIX + message.length
+  }
   return {
     method: 'POST',
     path,
@@ -21,21 +35,39 @@ export function grpcCall(path: string, message: Uint8Array, timeout: number): Qu
     ],
     body,
     timeout,
-    maxBytes: MAX_RESPONSE,
+    maxBytes,
   }
 }
 
 /** The message of the response, or why there is none. */
-export function grpcMessage({ status, headers, trailers, body }: Answer): Uint8Array | string {
+export function grpcMessage(answer: Answer): Uint8Array | string {
+  const messages = grpcMessages(answer)
+  if (typeof messages === 'string') return messages
+  const [only] = messages
+  return only === undefined || messages.length > 1 ? NO_MESSAGE : only
+}
+
+const NO_MESSAGE = 'no message of gRPC'
+
+/** All messages of the response, or why there are none. */
+export function grpcMessages({
+  status,
+  headers,
+  trailers,
+  body,
+}: Answer): readonly Uint8Array[] | string {
   if (status !== 200) return `status ${status}`
   const grpcStatus = trailers.get('grpc-status') ?? headers.get('grpc-status')
   if (grpcStatus !== '0') return `gRPC status ${grpcStatus ?? 'absent'}`
   const content = Buffer.from(body.buffer, body.byteOffset, body.length)
-  const isMessage =
-    content.length >= PREFIX &&
-    content[0] === 0 &&
-    content.readUInt32BE(1) === content.length - PREFIX
-  return isMessage ? content.subarray(PREFIX) : 'no message of gRPC'
+  const messages: Uint8Array[] = []
+  for (let at = 0; at < content.length; ) {
+    const end = content.length - at < PREFIX ? -1 : at + PREFIX + content.readUInt32BE(at + 1)
+    if (content[at] !== 0 || end < 0 || end > content.length) return NO_MESSAGE
+    messages.push(content.subarray(at + PREFIX, end))
+    at = end
+  }
+  return messages
 }
 
 interface HeaderBytes {

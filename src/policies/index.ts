@@ -16,6 +16,7 @@ import type { Policy } from './define.ts'
 import { directResponse } from './direct-response/index.ts'
 import { extAuthz } from './ext-authz/index.ts'
 import { guardrails } from './guardrails/index.ts'
+import { inferenceRouting } from './inference-routing/index.ts'
 import { openJwt } from './jwt-authentication/authenticator.ts'
 import { jwtAuthentication } from './jwt-authentication/index.ts'
 import { localRateLimit } from './local-rate-limit/index.ts'
@@ -67,5 +68,6 @@ export const POLICIES: readonly Policy[] = [
   requestMirror,
   retry,
   a2a,
+  inferenceRouting,
   guardrails,
 ]

@@ -25,6 +25,7 @@ import { frontendTls } from './frontend-tls/schema.ts'
 import { guardrails } from './guardrails/schema.ts'
 import { healthCheck } from './health-check/schema.ts'
 import { http } from './http/schema.ts'
+import { inferenceRouting } from './inference-routing/schema.ts'
 import { jwtAuthentication } from './jwt-authentication/schema.ts'
 import { loadBalancer } from './load-balancer/schema.ts'
 import { localRateLimit, plainRateLimit } from './local-rate-limit/schema.ts'
@@ -94,6 +95,8 @@ type Sections = Readonly<Partial<Record<Section, readonly Level[]>>>
 const FRONTEND: Sections = { frontend: ['frontend', 'gateway'] }
 const TRAFFIC: Sections = { traffic: ['gateway', 'listener', 'route'] }
 const BACKEND: Sections = { backend: ['gateway', 'listener', 'route', 'backend', 'provider'] }
+/** What has endpoints to choose among. */
+const ENDPOINTS: Sections = { backend: ['backend'] }
 const AGENT: Sections = { backend: ['route', 'backend'] }
 const BOTH: Sections = { ...TRAFFIC, ...BACKEND }
 
@@ -187,6 +190,10 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
     stage: 'mcp',
     composes: true,
     hasRules: true,
+  }),
+  define('inferenceRouting', ENDPOINTS, inferenceRouting, {
+    asksService: true,
+    body: () => 'whole',
   }),
   define('a2a', AGENT, a2a, { body: () => 'whole' }),
   define('guardrails', BACKEND, guardrails, {

@@ -1,4 +1,4 @@
-import type { Model } from '../model/model.ts'
+import type { ModelPatch } from '../model/model-patch.ts'
 import type { Secrets } from '../model/secret.ts'
 import type { Settings } from '../model/settings.ts'
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
@@ -18,8 +18,9 @@ export type Order =
       readonly id: number
       /** Read when it begins, but for the model catalog, which is followed. */
       readonly settings: Settings
-      readonly model: Model
-      /** What the Model refers to. */
+      /** From the Model of the order before, whatever became of it; of the first, from none. */
+      readonly patch: ModelPatch
+      /** What the new parts of the Model refer to. */
       readonly secrets: Secrets
       readonly isStrict: boolean
       /** TLS sessions that began with one worker go on with any. */

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import type { Model } from '../model/model.ts'
+import { addedIn, patchBetween } from '../model/model-patch.ts'
 import { secretsIn } from '../model/secret.ts'
 import type { Settings } from '../model/settings.ts'
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
@@ -25,6 +26,8 @@ interface Worker {
   readonly startedAt: number
   /** It serves the configuration that runs. */
   isServing: boolean
+  /** What it was told last: it is told what is different from that. */
+  told: Model | undefined
 }
 
 /** How a worker ended: asked to, by itself, or because it could not apply the configuration. */
@@ -162,7 +165,7 @@ export class Workers {
     })
     const serial = ++this.#serials
     const startedAt = performance.now()
-    const worker: Worker = { number, serial, child, startedAt, isServing: false }
+    const worker: Worker = { number, serial, child, startedAt, isServing: false, told: undefined }
     this.#workers.set(number, worker)
     child.on('message', (report: Report | Decided | QuotaReport) => {
       if (report.kind === 'quota') {
@@ -219,12 +222,14 @@ export class Workers {
   }
 
   async #apply(worker: Worker, model: Model, isStrict: boolean): Promise<AppliedBy> {
+    const patch = patchBetween(worker.told, model)
+    worker.told = model
     const report = await this.#ask(worker, (id) => ({
       kind: 'apply',
       id,
       settings: this.#settings,
-      model,
-      secrets: secretsIn(model),
+      patch,
+      secrets: secretsIn({ added: addedIn(patch) }),
       isStrict,
       ticketSecret: this.#ticketSecret,
       ...(this.#logLevel === undefined ? {} : { logLevel: this.#logLevel }),

@@ -54,6 +54,7 @@ function* reachingThese(
 /** Policies about calls to models and tools at what leads to something else. */
 export function* checkAiOnlyPolicies(model: Model): Generator<Diagnostic> {
   yield* unenforced(model, ['ai'], isSigner)
+  yield* unenforced(model, ['host'], isPicker)
   yield* unenforced(model, ['ai', 'mcp'], isGuard)
   for (const backend of model.backends) {
     if (backend.kind !== 'mcp') continue
@@ -91,6 +92,11 @@ function* unenforced(
 
 function isGuard({ kind, state }: Attached): boolean {
   return kind === 'guardrails' && state === 'valid'
+}
+
+/** Picks one of the endpoints that only such a backend has. */
+function isPicker({ kind, state }: Attached): boolean {
+  return kind === 'inferenceRouting' && state === 'valid'
 }
 
 /** Credentials that sign what is sent, which need the call as a whole. */

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import type { Exchange } from '../exchange/exchange.ts'
+import type { Exchange, PickedEndpoints } from '../exchange/exchange.ts'
 import type { Endpoint, UnixEndpoint } from '../model/backend.ts'
 import { type BackendTLS, handshakeWith, PLAIN_TLS } from './backend-tls.ts'
 import { type Balanced, type Balancer, balancer } from './balance.ts'
@@ -120,11 +120,23 @@ export class FixedCluster implements OpenCluster {
   }
 
   choose(exchange: Exchange | undefined, tried: readonly string[]): Choice | string {
-    const member = this.#balancer.pick(exchange, tried)
+    const picked = exchange?.picked
+    const own = picked?.backend === this.name ? this.#pickedOf(picked, tried) : undefined
+    if (own === undefined && picked?.backend === this.name && !picked.isOpen) return 'no-endpoint'
+    const member = own ?? this.#balancer.pick(exchange, tried)
     if (member === undefined) return this.#members.length === 0 ? 'no-endpoint' : 'unhealthy'
     if (member.pool.isFull) return 'overloaded'
     member.active++
     return new Chosen(member, this, exchange)
+  }
+
+  /** The first that is well and was not tried, or else any that is well; only among our own. */
+  #pickedOf({ endpoints }: PickedEndpoints, tried: readonly string[]): Member | undefined {
+    const own = endpoints.flatMap((name) => {
+      const member = this.#members.find((one) => one.name === name)
+      return member?.isUsable ? [member] : []
+    })
+    return own.find(({ name }) => !tried.includes(name)) ?? own[0]
   }
 
   close(): void {

@@ -247,6 +247,7 @@ describe('permissions on a real API server', options, () => {
   it('extensions are readable where they are enabled, the mesh only where it is', async () => {
     const on = [
       'inference.networking.k8s.io/inferencepools',
+      '/pods',
       'gateway.networking.x-k8s.io/xbackends',
     ]
     assert.deepEqual(

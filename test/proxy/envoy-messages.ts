@@ -1,8 +1,8 @@
 import protobuf from 'protobufjs/light.js'
 
 /**
- * The messages of Envoy's external authorization and rate limits, version 3, as another implementation of protobuf
- * reads and writes them: `name: number type`, `*` where repeated, `map` from strings.
+ * The messages of Envoy's external authorization, rate limits and external processing, version 3,
+ * as another implementation of protobuf reads and writes them: `name: number type`, `*` where repeated, `map` from strings.
  */
 const MESSAGES: Readonly<Record<string, string>> = {
   CheckRequest: 'attributes:1 AttributeContext',
@@ -41,6 +41,19 @@ const MESSAGES: Readonly<Record<string, string>> = {
     'code:1 int32, current_limit:2 RateLimit, limit_remaining:3 uint32, duration_until_reset:4 Duration',
   RateLimit: 'requests_per_unit:1 uint32, unit:2 int32',
   Duration: 'seconds:1 int64, nanos:2 int32',
+  ProcessingRequest:
+    'request_headers:2 HttpHeaders, request_body:4 HttpBody, protocol_config:11 ProtocolConfig',
+  ProtocolConfig: 'request_body_mode:1 int32, response_body_mode:2 int32',
+  HttpHeaders: 'headers:1 HeaderMap, end_of_stream:3 bool',
+  HeaderMap: 'headers:1 *HeaderValue',
+  HttpBody: 'body:1 bytes, end_of_stream:2 bool',
+  ProcessingResponse:
+    'request_headers:1 PartResponse, request_body:3 PartResponse, immediate_response:7 Immediate, dynamic_metadata:8 Struct',
+  PartResponse: 'response:1 CommonResponse',
+  CommonResponse: 'header_mutation:2 HeaderMutation, body_mutation:3 BodyMutation',
+  HeaderMutation: 'set_headers:1 *HeaderValueOption, remove_headers:2 *string',
+  BodyMutation: 'body:1 bytes, streamed_response:3 HttpBody',
+  Immediate: 'status:1 HttpStatus, headers:2 HeaderMutation, body:3 bytes, details:5 string',
 }
 
 const root = protobuf.Root.fromJSON({

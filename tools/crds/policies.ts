@@ -25,6 +25,8 @@ export const ELSEWHERE: readonly string[] = [
   'requestHeaders',
   'responseHeaders',
   'mcpAuthorization',
+  // An InferencePool says it.
+  'inferenceRouting',
 ]
 
 /** Kinds that have a shape or a name of their own in Kubernetes. */

@@ -14,12 +14,14 @@ export interface ResourceKind {
   readonly fieldSelector?: string
   readonly labelSelector?: string
   /** Watched only if this switch of the chart is on. */
-  readonly option?: 'models' | 'xBackend'
+  readonly option?: 'models' | 'xBackend' | 'inferenceExtension'
 }
 
 const GATEWAY_API = 'gateway.networking.k8s.io'
 const PORTCULLIS = 'portcullis.dev'
 const X_GATEWAY_API = 'gateway.networking.x-k8s.io'
+const INFERENCE = 'inference.networking.k8s.io'
+const OF_INFERENCE = { option: 'inferenceExtension' } as const
 const ISTIO = 'networking.istio.io'
 const ISTIO_VERSIONS = ['v1', 'v1beta1', 'v1alpha3']
 
@@ -57,6 +59,8 @@ export const KINDS: readonly ResourceKind[] = [
   { ...custom(ISTIO, 'WorkloadEntry', 'workloadentries', ISTIO_VERSIONS), mayBeForbidden: true },
   { ...custom(PORTCULLIS, 'ProxyModel', 'proxymodels', ['v1alpha1']), option: 'models' },
   { ...custom(X_GATEWAY_API, 'XBackend', 'xbackends', ['v1alpha1']), option: 'xBackend' },
+  { ...custom(INFERENCE, 'InferencePool', 'inferencepools', ['v1']), ...OF_INFERENCE },
+  core('Pod', 'pods', OF_INFERENCE),
 ]
 
 export function kindNamed(kind: string): ResourceKind | undefined {

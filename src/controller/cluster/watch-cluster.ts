@@ -5,7 +5,7 @@ import { type Snapshot, SnapshotStore } from './snapshot.ts'
 
 export interface WatchClusterOptions {
   readonly client: KubeClient
-  readonly options: { readonly models: boolean; readonly xBackend: boolean }
+  readonly options: Readonly<Record<NonNullable<ResourceKind['option']>, boolean>>
   /** Called when everything was listed once, and then for each change. */
   readonly onChange: () => void
   readonly onRestart: (kind: string, reason: RestartReason, message: string) => void

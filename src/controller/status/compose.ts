@@ -103,13 +103,20 @@ function refs(
   at: At,
 ): readonly Fields[] {
   const all = listOf(live)
-  const own = all.filter((entry) => entry['controllerName'] === controllerName)
-  const foreign = all.filter((entry) => entry['controllerName'] !== controllerName)
+  const wantedRefs = new Set(wanted.map(({ ref }) => canonicalJson(ref)))
+  // Some definitions have no name of a controller there: then it is ours if the reference is.
+  const isOwn = (entry: Fields) =>
+    entry['controllerName'] === undefined
+      ? wantedRefs.has(canonicalJson(entry[key]))
+      : entry['controllerName'] === controllerName
+  const own = all.filter(isOwn)
+  const foreign = all.filter((entry) => !isOwn(entry))
   const made = wanted.map(({ ref, conditions }) => {
     const known = own.find((entry) => canonicalJson(entry[key]) === canonicalJson(ref))
+    const isNamed = known === undefined || known['controllerName'] !== undefined
     return {
       [key]: ref,
-      controllerName,
+      ...(isNamed ? { controllerName } : {}),
       conditions: timed(conditions, conditionsOf(known ?? {}), at),
     }
   })

@@ -3,6 +3,7 @@ import type { Backend } from '../../model/backend.ts'
 import type { Attached } from '../../model/policy.ts'
 import { type ServiceObject, service } from '../resources/cluster-objects.ts'
 import { xBackend } from '../resources/external.ts'
+import { inferencePool } from '../resources/inference.ts'
 import { type ServiceEntryObject, serviceEntry } from '../resources/mesh.ts'
 import { PORTCULLIS } from '../resources/metadata.ts'
 import { type ProxyBackendObject, proxyBackend } from '../resources/proxy.ts'
@@ -10,6 +11,7 @@ import type { ObjectBackendRef } from '../resources/routes.ts'
 import type { BackendTlsPolicies } from './backend-tls.ts'
 import type { Effects } from './effects.ts'
 import { ofXBackend } from './external-backends.ts'
+import { ofInferencePool, ofPicker } from './inference-pools.ts'
 import { readPolicySection } from './policy-section.ts'
 import { toProxyBackend } from './proxy-backend.ts'
 import { backendName, type Recipe, resolver } from './references.ts'
@@ -21,9 +23,9 @@ import { type ClusterView, complaint, originOf, type Read } from './view.ts'
 export interface BackendDeps {
   readonly view: ClusterView
   readonly tls: BackendTlsPolicies
-  /** Policies for a Service or ProxyBackend, or a part of it. */
+  /** Policies for a Service, ProxyBackend or InferencePool, or a part of it. */
   readonly attached: (
-    kind: 'Service' | 'ProxyBackend',
+    kind: 'Service' | 'ProxyBackend' | 'InferencePool',
     key: string,
     section: string | undefined,
   ) => readonly Attached[]
@@ -43,6 +45,9 @@ export function makeBackend(deps: BackendDeps, recipe: Recipe): Backend {
   if (recipe.kind === 'XBackend') {
     const read = view.get('XBackend', xBackend, namespace, name)
     return read === undefined ? gone(recipe) : ofXBackend(view, read, backendName(recipe))
+  }
+  if (recipe.kind === 'InferencePool' || recipe.kind === 'EndpointPicker') {
+    return ofPool(deps, recipe)
   }
   if (recipe.kind === 'ServiceEntry') {
     const read = view.get('ServiceEntry', serviceEntry, namespace, name)
@@ -81,6 +86,22 @@ function ofService(
     ...(isCleartextHttp2(port) ? [cleartextHttp2(name, origin)] : []),
   ]
   return { kind: 'host', name, origin, policies, endpoints: endpointsOf(view, read, port) }
+}
+
+/** The pods of a pool, or what picks one of them. */
+function ofPool(
+  { view, tls, client, attached, effects }: BackendDeps,
+  recipe: Extract<Recipe, { readonly kind: 'InferencePool' | 'EndpointPicker' }>,
+): Backend {
+  const { namespace, name } = recipe
+  const own = backendName(recipe)
+  const read = view.get('InferencePool', inferencePool, namespace, name)
+  if (read === undefined) return gone(recipe)
+  if (recipe.kind === 'EndpointPicker') return ofPicker(view, tls, read, own, client, effects)
+  const picker: Recipe = { kind: 'EndpointPicker', namespace, name }
+  effects.uses.set(backendName(picker), picker)
+  const policies = attached('InferencePool', read.key, undefined)
+  return ofInferencePool(view, read, { name: own, picker: backendName(picker), policies })
 }
 
 /** Of the mesh: outside of the cluster, or beside it. */

@@ -13,12 +13,14 @@ export interface Effects {
   readonly uses: Map<string, Recipe>
   /** ProxyPolicies that reach the Gateway by it, by their keys. */
   readonly reached: Map<string, Reached>
+  /** XBackends and InferencePools that it refers to, as `kind namespace/name`. */
+  readonly backends: Set<string>
   /** BackendTLSPolicies that reach the Gateway by it, by their keys. */
   readonly tls: Set<string>
 }
 
 export function noEffects(): Effects {
-  return { uses: new Map(), reached: new Map(), tls: new Set() }
+  return { uses: new Map(), reached: new Map(), backends: new Set(), tls: new Set() }
 }
 
 export function reachedAt({ reached }: Effects, policy: string): Reached {

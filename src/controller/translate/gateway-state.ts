@@ -241,9 +241,7 @@ function* checkModel(model: Model): Generator<Diagnostic> {
 
 /** The one before, where edits came back to it: whoever compares by identity sees no change. */
 function sameList<T>(before: readonly T[] | undefined, after: readonly T[]): readonly T[] {
-  const isSameList =
-    before !== undefined &&
-    before.length === after.length &&
-    after.every((one, at) => one === before[at])
-  return isSameList ? before : after
+  if (before === after || before?.length !== after.length) return after
+  for (let i = 0; i < after.length; i++) if (before[i] !== after[i]) return after
+  return before
 }

@@ -3,6 +3,7 @@ import type { Attached, Level, Section } from '../../model/policy.ts'
 import { isSame } from '../../model/reconcile.ts'
 import { POLICY_SCHEMAS } from '../../policies/schema.ts'
 import { byAge } from '../cluster/object.ts'
+import { INFERENCE } from '../resources/inference.ts'
 import { GATEWAY_API, PORTCULLIS } from '../resources/metadata.ts'
 import { type ProxyPolicyObject, proxyPolicy } from '../resources/proxy.ts'
 import type { ObjectBackendRef } from '../resources/routes.ts'
@@ -248,6 +249,13 @@ function idOf(kind: string, key: string, { section, port }: TargetPart): string 
   return `${kind} ${key} ${port === undefined ? '' : `:${port}`}${section === undefined ? '' : `/${section}`}`
 }
 
+/** Of targets that the Gateway API does not have. */
+const GROUPS: Readonly<Record<string, string>> = {
+  Service: '',
+  ProxyBackend: PORTCULLIS,
+  InferencePool: INFERENCE,
+}
+
 function kindOf({
   group,
   kind,
@@ -255,11 +263,8 @@ function kindOf({
   readonly group: string
   readonly kind: string
 }): TargetKind | undefined {
-  const own =
-    group === '' ? kind === 'Service' : group === PORTCULLIS ? kind === 'ProxyBackend' : false
-  if (own) return kind as TargetKind
-  if (group !== GATEWAY_API || kind === 'Service' || kind === 'ProxyBackend') return undefined
-  return Object.hasOwn(TARGET_SCHEMAS, kind) ? (kind as TargetKind) : undefined
+  if (!Object.hasOwn(TARGET_SCHEMAS, kind)) return undefined
+  return group === (GROUPS[kind] ?? GATEWAY_API) ? (kind as TargetKind) : undefined
 }
 
 function fieldOfOrigin({ origin }: Attached): string {

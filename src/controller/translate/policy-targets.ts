@@ -2,6 +2,7 @@ import type * as z from 'zod'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { service } from '../resources/cluster-objects.ts'
 import { gateway, listenerSet } from '../resources/gateway.ts'
+import { inferencePool } from '../resources/inference.ts'
 import { type ProxyPolicyObject, proxyBackend } from '../resources/proxy.ts'
 import { grpcRoute, httpRoute, streamRoute } from '../resources/routes.ts'
 import { complaint, type Read } from './view.ts'
@@ -16,6 +17,7 @@ export const TARGET_SCHEMAS = {
   TCPRoute: streamRoute,
   Service: service,
   ProxyBackend: proxyBackend,
+  InferencePool: inferencePool,
 } as const satisfies Readonly<Record<string, z.ZodType>>
 
 export type TargetKind = keyof typeof TARGET_SCHEMAS

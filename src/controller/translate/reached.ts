@@ -13,6 +13,8 @@ interface Entry {
   readonly reached: Reached
 }
 
+const NOTHING: ReadonlySet<string> = new Set()
+
 /** Which policies reach which Gateways, by the parts of Models that they are attached at. */
 export class ReachedPolicies {
   /** Key of a ProxyPolicy → part → what it tells. */
@@ -24,6 +26,9 @@ export class ReachedPolicies {
   /** ProxyPolicies whose status may be different. */
   readonly stale = new Set<string>()
   isTlsStale = true
+  /** `kind namespace/name` of a backend → part → Gateway. */
+  readonly #backends = new Map<string, Map<object, string>>()
+  areBackendsStale = true
 
   /** A part of a Gateway's Model is different; `after` undefined: it is no longer there. */
   change(gateway: string, part: object, before?: Effects, after?: Effects): void {
@@ -33,12 +38,10 @@ export class ReachedPolicies {
       this.#entries.set(key, known.set(part, { gateway, reached }))
       this.stale.add(key)
     }
-    for (const key of before?.tls ?? []) this.#delete(this.#tls, key, part)
-    for (const key of after?.tls ?? []) {
-      const known = this.#tls.get(key) ?? new Map<object, string>()
-      this.#tls.set(key, known.set(part, gateway))
-    }
-    if ((before?.tls.size ?? 0) + (after?.tls.size ?? 0) > 0) this.isTlsStale = true
+    const isTls = this.#move(this.#tls, gateway, part, before?.tls, after?.tls)
+    const isBackend = this.#move(this.#backends, gateway, part, before?.backends, after?.backends)
+    this.isTlsStale ||= isTls
+    this.areBackendsStale ||= isBackend
   }
 
   /** All that is wrong with the Model of a Gateway. */
@@ -71,6 +74,27 @@ export class ReachedPolicies {
 
   ofTls(policy: string): readonly string[] {
     return [...new Set(this.#tls.get(policy)?.values() ?? [])].sort()
+  }
+
+  /** The Gateways that lead to a backend, by `kind namespace/name`. */
+  ofBackend(id: string): readonly string[] {
+    return [...new Set(this.#backends.get(id)?.values() ?? [])].sort()
+  }
+
+  /** Returns whether anything is different. */
+  #move(
+    map: Map<string, Map<object, string>>,
+    gateway: string,
+    part: object,
+    before: ReadonlySet<string> = NOTHING,
+    after: ReadonlySet<string> = NOTHING,
+  ): boolean {
+    for (const key of before) this.#delete(map, key, part)
+    for (const key of after) {
+      const known = map.get(key) ?? new Map<object, string>()
+      map.set(key, known.set(part, gateway))
+    }
+    return before.size + after.size > 0
   }
 
   #delete<T>(from: Map<string, Map<object, T>>, key: string, part: object): void {

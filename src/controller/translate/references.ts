@@ -3,6 +3,7 @@ import type { Backend } from '../../model/backend.ts'
 import { isSame } from '../../model/reconcile.ts'
 import { service } from '../resources/cluster-objects.ts'
 import { X_GATEWAY_API, xBackend } from '../resources/external.ts'
+import { INFERENCE, inferencePool } from '../resources/inference.ts'
 import { ISTIO, serviceEntry } from '../resources/mesh.ts'
 import { PORTCULLIS } from '../resources/metadata.ts'
 import { proxyBackend } from '../resources/proxy.ts'
@@ -26,6 +27,9 @@ export type Recipe =
       readonly isAssumed: boolean
     }
   | { readonly kind: 'XBackend'; readonly namespace: string; readonly name: string }
+  | { readonly kind: 'InferencePool'; readonly namespace: string; readonly name: string }
+  /** What picks endpoints of the pool with this name. */
+  | { readonly kind: 'EndpointPicker'; readonly namespace: string; readonly name: string }
   | {
       readonly kind: 'ServiceEntry'
       readonly namespace: string
@@ -52,9 +56,16 @@ export function resolver(view: ClusterView, effects?: Effects): Resolve {
     const recipe = 'ok' in found ? invalid(found, origin) : found
     const backend = backendName(recipe)
     effects?.uses.set(backend, recipe)
+    const isPermitted = !('ok' in found) || found.reason !== 'RefNotPermitted'
+    if (isPermitted && STATED.has(ref.kind)) {
+      effects?.backends.add(`${ref.kind} ${ref.namespace ?? from.namespace}/${ref.name}`)
+    }
     return { backend, verdict: 'ok' in found ? found : OK }
   }
 }
+
+/** Kinds of backends that say in their status which Gateways lead to them. */
+const STATED: ReadonlySet<string> = new Set(['XBackend', 'InferencePool'])
 
 function invalid({ reason, message }: Refusal, origin: Origin): Recipe {
   const id = `invalid/${origin.kind === 'object' ? `${origin.object}/${origin.field}` : ''}`
@@ -82,8 +93,9 @@ function find(
   const isService = group === '' && kind === 'Service'
   const isEntry = group === ISTIO && (kind === 'ServiceEntry' || kind === 'Hostname')
   const isExternal = group === X_GATEWAY_API && kind === 'XBackend'
+  const isPool = group === INFERENCE && kind === 'InferencePool'
   const isBackend = group === PORTCULLIS && kind === 'ProxyBackend'
-  if (!isService && !isEntry && !isExternal && !isBackend) {
+  if (!isService && !isEntry && !isExternal && !isPool && !isBackend) {
     return refuse('InvalidKind', `a backend cannot be a ${kind} of \`${group}\``)
   }
   const what = `${kind} ${namespace}/${name}`
@@ -91,6 +103,11 @@ function find(
     return refuse('RefNotPermitted', `no ReferenceGrant in ${namespace} allows ${what}`)
   }
   if (isExternal) return findXBackend(view, ref)
+  if (isPool) {
+    const found = view.get('InferencePool', inferencePool, namespace, name)
+    if (found === undefined) return refuse('BackendNotFound', `there is no ${what}`)
+    return { kind: 'InferencePool', namespace, name }
+  }
   if (isEntry) return findEntry(view, ref, what)
   if (!isService) {
     const found = view.get('ProxyBackend', proxyBackend, namespace, name)

@@ -19,6 +19,7 @@ import {
   classStatuses,
   gatewayStatuses,
   modelStatuses,
+  reachedBackendStatuses,
   tlsStatuses,
 } from './statuses.ts'
 import type { ClusterView } from './view.ts'
@@ -51,6 +52,7 @@ export class StatusTable {
   readonly #tls: Cell<readonly StatusWithDiagnostics[]>
   readonly #backends: Cell<readonly StatusWithDiagnostics[]>
   readonly #models: Cell<readonly StatusWithDiagnostics[]>
+  readonly #reachedBackends: Cell<readonly StatusWithDiagnostics[]>
   readonly #made = new Map<Cell<readonly StatusWithDiagnostics[]>, Map<string, Entry>>()
   readonly #policies = new Map<string, StatusWithDiagnostics>()
   readonly #gateways = new Map<string, GatewayEntry>()
@@ -67,6 +69,10 @@ export class StatusTable {
       return tlsStatuses(tls, (policy) => reached.ofTls(policy))
     })
     this.#backends = cell(() => backendStatuses(view))
+    this.#reachedBackends = cell(() => {
+      view.cells.read('reach of backends')
+      return reachedBackendStatuses(view, (id) => reached.ofBackend(id))
+    })
     this.#models = cell(() => {
       view.cells.read('Gateway *')
       // Of which controller a class is decides which Gateways are ours.
@@ -105,7 +111,9 @@ export class StatusTable {
     reached.stale.clear()
     if (reached.isTlsStale) view.cells.touch('reach of BackendTLSPolicies')
     reached.isTlsStale = false
-    for (const cell of [this.#classes, this.#tls, this.#backends, this.#models]) this.#look(cell)
+    if (reached.areBackendsStale) view.cells.touch('reach of backends')
+    reached.areBackendsStale = false
+    for (const cell of this.#few) this.#look(cell)
     const touched = this.#touched
     this.#touched = []
     return touched
@@ -145,6 +153,11 @@ export class StatusTable {
     }
     yield* this.#backends.get()
     yield* this.#models.get()
+    yield* this.#reachedBackends.get()
+  }
+
+  get #few(): readonly Cell<readonly StatusWithDiagnostics[]>[] {
+    return [this.#classes, this.#tls, this.#backends, this.#models, this.#reachedBackends]
   }
 
   #updateGateways(gateways: readonly GatewayState[]): void {

@@ -1,5 +1,7 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import { xBackend } from '../resources/external.ts'
 import { gatewayClass } from '../resources/gateway.ts'
+import { inferencePool } from '../resources/inference.ts'
 import { PORTCULLIS } from '../resources/metadata.ts'
 import { proxyBackend, proxyModel, proxyParameters } from '../resources/proxy.ts'
 import { BackendTlsPolicies } from './backend-tls.ts'
@@ -16,7 +18,9 @@ import {
   type Verdict,
 } from './conditions.ts'
 import { noEffects } from './effects.ts'
+import { verdictOfXBackend } from './external-backends.ts'
 import type { GatewayDraft, SetDraft } from './gateways.ts'
+import { pickerOf } from './inference-pools.ts'
 import { isServed, type PlacedListener } from './listeners.ts'
 import { type GatewayModels, verdictKey } from './models.ts'
 import { unservedParts } from './proxy-backend.ts'
@@ -39,6 +43,7 @@ const CODES: Readonly<Record<string, string>> = {
   RefNotPermitted: 'PC0703',
   BackendNotFound: 'PC0702',
   InvalidKind: 'PC0702',
+  InvalidExtensionRef: 'PC0702',
   InvalidParameters: 'PC0702',
   InvalidCertificateRef: 'PC0706',
   InvalidClientCertificateRef: 'PC0706',
@@ -246,6 +251,27 @@ export function backendStatuses(view: ClusterView): readonly StatusWithDiagnosti
     const diagnostics = [...wrong, ...unserved]
     return { status: { ...identityOf(read), conditions }, diagnostics }
   })
+}
+
+/** Of backends that say for each Gateway that leads to them how it is with them. */
+export function reachedBackendStatuses(
+  view: ClusterView,
+  reached: (id: string) => readonly string[],
+): readonly StatusWithDiagnostics[] {
+  const stated = (read: Read, conditions: readonly Condition[]) => {
+    const gateways = reached(titleOf(read))
+    const parents = gateways.map((gateway) => ({ ref: gatewayRef(gateway), conditions }))
+    return { status: { ...identityOf(read), parents }, diagnostics: said(read, conditions) }
+  }
+  const external = view
+    .all('XBackend', xBackend)
+    .map((read) => stated(read, [conditionOf('Accepted', verdictOfXBackend(view, read))]))
+  const pools = view.all('InferencePool', inferencePool).map((read) => {
+    const picker = pickerOf(view, read)
+    const resolved: Verdict = picker.ok ? OK : picker
+    return stated(read, [conditionOf('Accepted', OK), conditionOf('ResolvedRefs', resolved)])
+  })
+  return [...external, ...pools]
 }
 
 /** `gateways`: what models come to at each Gateway of ours. */

@@ -6,7 +6,6 @@ export const UNSUPPORTED_POLICIES: readonly string[] = [
   'backendTunnel',
   'delay',
   'extProc',
-  'inferenceRouting',
   'mcpGuardrails',
   'networkExtAuthz',
   'oidc',

@@ -60,6 +60,7 @@ export const REASON = label('reason', 'who or what made the answer', [
   'overload',
   'draining',
   'backend-auth',
+  'endpoint-picker',
   'no-backend',
   'upstream-connect',
   'upstream-reset',

@@ -13,7 +13,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file envoy/config/core/v3/base.proto.
  */
 export const file_envoy_config_core_v3_base: GenFile = /*@__PURE__*/
-  fileDesc("Ch9lbnZveS9jb25maWcvY29yZS92My9iYXNlLnByb3RvEhRlbnZveS5jb25maWcuY29yZS52MyKnAQoITWV0YWRhdGESSwoPZmlsdGVyX21ldGFkYXRhGAEgAygLMjIuZW52b3kuY29uZmlnLmNvcmUudjMuTWV0YWRhdGEuRmlsdGVyTWV0YWRhdGFFbnRyeRpOChNGaWx0ZXJNZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRImCgV2YWx1ZRgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3Q6AjgBIl4KC0hlYWRlclZhbHVlEgsKA2tleRgBIAEoCRISCgV2YWx1ZRgCIAEoDEgAiAEBEhYKCXJhd192YWx1ZRgDIAEoDEgBiAEBQggKBl92YWx1ZUIMCgpfcmF3X3ZhbHVlIsQCChFIZWFkZXJWYWx1ZU9wdGlvbhIxCgZoZWFkZXIYASABKAsyIS5lbnZveS5jb25maWcuY29yZS52My5IZWFkZXJWYWx1ZRIqCgZhcHBlbmQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlElEKDWFwcGVuZF9hY3Rpb24YAyABKA4yOi5lbnZveS5jb25maWcuY29yZS52My5IZWFkZXJWYWx1ZU9wdGlvbi5IZWFkZXJBcHBlbmRBY3Rpb24ifQoSSGVhZGVyQXBwZW5kQWN0aW9uEhsKF0FQUEVORF9JRl9FWElTVFNfT1JfQUREEAASEQoNQUREX0lGX0FCU0VOVBABEh4KGk9WRVJXUklURV9JRl9FWElTVFNfT1JfQUREEAISFwoTT1ZFUldSSVRFX0lGX0VYSVNUUxADIiwKDlF1ZXJ5UGFyYW1ldGVyEgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCSIjCgROb2RlEgoKAmlkGAEgASgJEg8KB2NsdXN0ZXIYAiABKAliBnByb3RvM9L2AwQIABgA", [file_google_protobuf_struct, file_google_protobuf_wrappers]);
+  fileDesc("Ch9lbnZveS9jb25maWcvY29yZS92My9iYXNlLnByb3RvEhRlbnZveS5jb25maWcuY29yZS52MyKnAQoITWV0YWRhdGESSwoPZmlsdGVyX21ldGFkYXRhGAEgAygLMjIuZW52b3kuY29uZmlnLmNvcmUudjMuTWV0YWRhdGEuRmlsdGVyTWV0YWRhdGFFbnRyeRpOChNGaWx0ZXJNZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRImCgV2YWx1ZRgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3Q6AjgBIl4KC0hlYWRlclZhbHVlEgsKA2tleRgBIAEoCRISCgV2YWx1ZRgCIAEoDEgAiAEBEhYKCXJhd192YWx1ZRgDIAEoDEgBiAEBQggKBl92YWx1ZUIMCgpfcmF3X3ZhbHVlIj8KCUhlYWRlck1hcBIyCgdoZWFkZXJzGAEgAygLMiEuZW52b3kuY29uZmlnLmNvcmUudjMuSGVhZGVyVmFsdWUixAIKEUhlYWRlclZhbHVlT3B0aW9uEjEKBmhlYWRlchgBIAEoCzIhLmVudm95LmNvbmZpZy5jb3JlLnYzLkhlYWRlclZhbHVlEioKBmFwcGVuZBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5Cb29sVmFsdWUSUQoNYXBwZW5kX2FjdGlvbhgDIAEoDjI6LmVudm95LmNvbmZpZy5jb3JlLnYzLkhlYWRlclZhbHVlT3B0aW9uLkhlYWRlckFwcGVuZEFjdGlvbiJ9ChJIZWFkZXJBcHBlbmRBY3Rpb24SGwoXQVBQRU5EX0lGX0VYSVNUU19PUl9BREQQABIRCg1BRERfSUZfQUJTRU5UEAESHgoaT1ZFUldSSVRFX0lGX0VYSVNUU19PUl9BREQQAhIXChNPVkVSV1JJVEVfSUZfRVhJU1RTEAMiLAoOUXVlcnlQYXJhbWV0ZXISCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJIiMKBE5vZGUSCgoCaWQYASABKAkSDwoHY2x1c3RlchgCIAEoCWIGcHJvdG8z0vYDBAgAGAA", [file_google_protobuf_struct, file_google_protobuf_wrappers]);
 
 /**
  * @generated from message envoy.config.core.v3.Metadata
@@ -62,6 +62,23 @@ export const HeaderValueSchema: GenMessage<HeaderValue> = /*@__PURE__*/
   messageDesc(file_envoy_config_core_v3_base, 1);
 
 /**
+ * @generated from message envoy.config.core.v3.HeaderMap
+ */
+export type HeaderMap = Message<"envoy.config.core.v3.HeaderMap"> & {
+  /**
+   * @generated from field: repeated envoy.config.core.v3.HeaderValue headers = 1;
+   */
+  headers: HeaderValue[];
+};
+
+/**
+ * Describes the message envoy.config.core.v3.HeaderMap.
+ * Use `create(HeaderMapSchema)` to create a new message.
+ */
+export const HeaderMapSchema: GenMessage<HeaderMap> = /*@__PURE__*/
+  messageDesc(file_envoy_config_core_v3_base, 2);
+
+/**
  * @generated from message envoy.config.core.v3.HeaderValueOption
  */
 export type HeaderValueOption = Message<"envoy.config.core.v3.HeaderValueOption"> & {
@@ -86,7 +103,7 @@ export type HeaderValueOption = Message<"envoy.config.core.v3.HeaderValueOption"
  * Use `create(HeaderValueOptionSchema)` to create a new message.
  */
 export const HeaderValueOptionSchema: GenMessage<HeaderValueOption> = /*@__PURE__*/
-  messageDesc(file_envoy_config_core_v3_base, 2);
+  messageDesc(file_envoy_config_core_v3_base, 3);
 
 /**
  * @generated from enum envoy.config.core.v3.HeaderValueOption.HeaderAppendAction
@@ -122,7 +139,7 @@ export type HeaderValueOption_HeaderAppendAction = (typeof HeaderValueOption_Hea
  * Describes the enum envoy.config.core.v3.HeaderValueOption.HeaderAppendAction.
  */
 export const HeaderValueOption_HeaderAppendActionSchema: GenEnum<HeaderValueOption_HeaderAppendAction> = /*@__PURE__*/
-  enumDesc(file_envoy_config_core_v3_base, 2, 0);
+  enumDesc(file_envoy_config_core_v3_base, 3, 0);
 
 /**
  * @generated from message envoy.config.core.v3.QueryParameter
@@ -144,7 +161,7 @@ export type QueryParameter = Message<"envoy.config.core.v3.QueryParameter"> & {
  * Use `create(QueryParameterSchema)` to create a new message.
  */
 export const QueryParameterSchema: GenMessage<QueryParameter> = /*@__PURE__*/
-  messageDesc(file_envoy_config_core_v3_base, 3);
+  messageDesc(file_envoy_config_core_v3_base, 4);
 
 /**
  * @generated from message envoy.config.core.v3.Node
@@ -166,5 +183,5 @@ export type Node = Message<"envoy.config.core.v3.Node"> & {
  * Use `create(NodeSchema)` to create a new message.
  */
 export const NodeSchema: GenMessage<Node> = /*@__PURE__*/
-  messageDesc(file_envoy_config_core_v3_base, 4);
+  messageDesc(file_envoy_config_core_v3_base, 5);
 

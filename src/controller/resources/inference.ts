@@ -1,0 +1,41 @@
+import * as z from 'zod'
+import { object, port } from './metadata.ts'
+
+/* Models that run in the cluster: the Gateway API Inference Extension. */
+
+export const INFERENCE = 'inference.networking.k8s.io'
+
+/** Where pickers listen, if nothing is said. */
+const PICKER_PORT = 9002
+
+export const inferencePool = object({
+  spec: z.looseObject({
+    selector: z.strictObject({ matchLabels: z.record(z.string(), z.string()) }),
+    targetPorts: z.array(z.looseObject({ number: port() })).min(1),
+    endpointPickerRef: z
+      .looseObject({
+        group: z.string().default(''),
+        kind: z.string().default('Service'),
+        name: z.string().min(1),
+        port: z.looseObject({ number: port() }).optional(),
+        /** As the first versions of the definition have it. */
+        portNumber: port().optional(),
+        failureMode: z.enum(['FailOpen', 'FailClose']).default('FailClose'),
+      })
+      .transform(({ port: own, portNumber, ...rest }) => ({
+        ...rest,
+        port: own?.number ?? portNumber ?? PICKER_PORT,
+      })),
+  }),
+})
+
+export type InferencePoolObject = z.output<typeof inferencePool>
+
+export const pod = object({
+  status: z
+    .looseObject({
+      podIP: z.string().optional(),
+      conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })).nullish(),
+    })
+    .optional(),
+})

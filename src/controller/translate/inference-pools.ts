@@ -1,0 +1,130 @@
+import type { Backend, Endpoint } from '../../model/backend.ts'
+import type { Attached } from '../../model/policy.ts'
+import { type ServiceObject, service } from '../resources/cluster-objects.ts'
+import { type InferencePoolObject, pod } from '../resources/inference.ts'
+import type { BackendTlsPolicies } from './backend-tls.ts'
+import { refuse, type Verdict } from './conditions.ts'
+import type { Effects } from './effects.ts'
+import { cleartextHttp2, endpointsOf, isCleartextHttp2, type ServicePort } from './services.ts'
+import type { ClientMaterial } from './tls-value.ts'
+import { type ClusterView, complaint, originOf, type Read } from './view.ts'
+
+interface Picker {
+  readonly ok: true
+  readonly service: Read<ServiceObject>
+  readonly port: ServicePort
+}
+
+/** The Service of the endpoint picker, or why there is none. */
+export function pickerOf(
+  view: ClusterView,
+  { namespace, value }: Read<InferencePoolObject>,
+): Picker | Exclude<Verdict, { readonly ok: true }> {
+  const { group, kind, name, port: number } = value.spec.endpointPickerRef
+  const wrong = (message: string) => refuse('InvalidExtensionRef', message)
+  if (group !== '' || kind !== 'Service') {
+    return wrong(`an endpoint picker cannot be a ${kind} of \`${group}\``)
+  }
+  const what = `Service ${namespace}/${name}`
+  const found = view.get('Service', service, namespace, name)
+  if (found === undefined) return wrong(`there is no ${what}`)
+  // It may lead out of the cluster, to whatever its owner can only name.
+  if (found.value.spec.type === 'ExternalName') return wrong(`${what} is an ExternalName`)
+  const port = found.value.spec.ports.find((one) => one.port === number)
+  return port === undefined
+    ? wrong(`${what} has no port ${number}`)
+    : { ok: true, service: found, port }
+}
+
+interface PoolParts {
+  /** As the Model calls the pool. */
+  readonly name: string
+  /** As the Model calls what picks one of its pods. */
+  readonly picker: string
+  /** Those that are for the pool. */
+  readonly policies: readonly Attached[]
+}
+
+/** The pods of a pool, among which its picker chooses. */
+export function ofInferencePool(
+  view: ClusterView,
+  read: Read<InferencePoolObject>,
+  { name, picker, policies: attached }: PoolParts,
+): Backend {
+  const origin = originOf(read, 'spec')
+  const found = pickerOf(view, read)
+  if (!found.ok) {
+    const diagnostics = [complaint(read, 'spec.endpointPickerRef', 'PC0702', found.message)]
+    return { kind: 'invalid', name, origin, policies: attached, diagnostics }
+  }
+  const { failureMode } = read.value.spec.endpointPickerRef
+  const policies: readonly Attached[] = [
+    ...attached,
+    {
+      ...{ state: 'valid', kind: 'inferenceRouting', section: 'backend', level: 'backend' },
+      policy: `backend:${name}`,
+      origin: originOf(read, 'spec.endpointPickerRef'),
+      value: {
+        endpointPicker: { kind: 'backend', backend: picker },
+        failureMode,
+        timeout: PICKER_TIMEOUT,
+      },
+    },
+  ]
+  return { kind: 'host', name, origin, policies, endpoints: podsOf(view, read) }
+}
+
+/** Milliseconds: the default of files. */
+const PICKER_TIMEOUT = 5_000
+
+/**
+ * Apart from the Service itself, to which routes may also lead. Pickers make a certificate for
+ * themselves when they start; who wants it verified says so by a BackendTLSPolicy.
+ */
+export function ofPicker(
+  view: ClusterView,
+  tls: BackendTlsPolicies,
+  read: Read<InferencePoolObject>,
+  name: string,
+  client: ClientMaterial | undefined,
+  effects: Effects,
+): Backend {
+  const origin = originOf(read, 'spec.endpointPickerRef')
+  const found = pickerOf(view, read)
+  if (!found.ok) return { kind: 'invalid', name, origin, policies: [], diagnostics: [] }
+  const { service: own, port } = found
+  const verified = tls.at(own, port, client, effects)
+  const policies: readonly Attached[] =
+    verified !== undefined
+      ? [verified]
+      : isCleartextHttp2(port)
+        ? [cleartextHttp2(name, origin)]
+        : [
+            {
+              ...{ state: 'valid', kind: 'backendTLS', section: 'backend', level: 'backend' },
+              policy: `backend:${name}`,
+              origin,
+              value: { insecure: true, insecureHost: true },
+            },
+          ]
+  return { kind: 'host', name, origin, policies, endpoints: endpointsOf(view, own, port) }
+}
+
+/** Those that are ready, with each port, in an order that depends on nothing else. */
+function podsOf(
+  view: ClusterView,
+  { namespace, value }: Read<InferencePoolObject>,
+): readonly Endpoint[] {
+  const { selector, targetPorts } = value.spec
+  const wanted = { matchLabels: selector.matchLabels, matchExpressions: [] }
+  const hosts = view.labelled('Pod', pod, namespace, wanted).flatMap((name) => {
+    const found = view.get('Pod', pod, namespace, name)
+    const { podIP, conditions } = found?.value.status ?? {}
+    const isReady = (conditions ?? []).some((one) => one.type === 'Ready' && one.status === 'True')
+    const isLeaving = found?.object.metadata.deletionTimestamp !== undefined
+    return podIP === undefined || podIP === '' || !isReady || isLeaving ? [] : [podIP.toLowerCase()]
+  })
+  return [...new Set(hosts)]
+    .sort()
+    .flatMap((host) => targetPorts.map(({ number }) => ({ host, port: number })))
+}

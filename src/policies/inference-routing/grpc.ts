@@ -1,0 +1,158 @@
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
+import type { Answer, Question } from '../../exchange/ask.ts'
+import { decode } from '../../protobuf/decode.ts'
+import { ProcessingMode_BodySendMode as BodySendMode } from '../../protobuf/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.ts'
+import {
+  type CommonResponse,
+  type HeaderMutation,
+  type ImmediateResponse,
+  ProcessingRequestSchema,
+  type ProcessingResponse,
+  ProcessingResponseSchema,
+} from '../../protobuf/generated/envoy/service/ext_proc/v3/external_processor_pb.ts'
+import { grpcMessages, grpcStream, headerOf } from '../grpc-call.ts'
+import { type Header, unwritable } from '../service-headers.ts'
+import { DESTINATION } from './destination.ts'
+
+const METHOD_PATH = '/envoy.service.ext_proc.v3.ExternalProcessor/Process'
+
+/** Where the metadata of a response names the endpoints. */
+const METADATA = 'envoy.lb'
+
+/** Servers of gRPC take messages of some megabytes at most. */
+const MAX_CHUNK_BYTES = 65_536
+/** Beside the body, which a picker sends back. */
+const MAX_BYTES_BESIDE = 1 << 20
+
+/** What a picker says. */
+export type Picked =
+  | {
+      readonly kind: 'picked'
+      /** As `ip:port`, the preferred first. */
+      readonly endpoints: readonly string[]
+      readonly set: readonly Header[]
+      readonly remove: readonly string[]
+      /** Undefined: it stays as it is. */
+      readonly body: Uint8Array | undefined
+    }
+  | {
+      readonly kind: 'responded'
+      readonly status: number
+      readonly headers: readonly Header[]
+      readonly body: Uint8Array
+      readonly detail: string
+    }
+  | { readonly kind: 'failed'; readonly detail: string }
+
+/**
+ * The whole request at once, as Envoy streams it: pickers read all of it before they pick, and
+ * what becomes of the response is not reported to them.
+ */
+export function pickerCall(
+  headers: readonly Header[],
+  body: Uint8Array | undefined,
+  timeout: number,
+): Question {
+  const values = headers.map(([key, value]) => ({ key, rawValue: Buffer.from(value, 'latin1') }))
+  const messages: MessageInitShape<typeof ProcessingRequestSchema>[] = [
+    {
+      request: {
+        case: 'requestHeaders',
+        value: { headers: { headers: values }, endOfStream: body === undefined },
+      },
+      protocolConfig: {
+        requestBodyMode: BodySendMode.FULL_DUPLEX_STREAMED,
+        responseBodyMode: BodySendMode.NONE,
+        sendBodyWithoutWaitingForHeaderResponse: true,
+      },
+    },
+  ]
+  for (let at = 0; body !== undefined && at <= body.length; at += MAX_CHUNK_BYTES) {
+    // The last one says so; of a body of exactly so many chunks it is empty.
+    const chunk = body.subarray(at, at + MAX_CHUNK_BYTES)
+    const endOfStream = at + MAX_CHUNK_BYTES > body.length
+    messages.push({ request: { case: 'requestBody', value: { body: chunk, endOfStream } } })
+  }
+  const encoded = messages.map((one) =>
+    toBinary(ProcessingRequestSchema, create(ProcessingRequestSchema, one)),
+  )
+  const maxBytes = 2 * (body?.length ?? 0) + MAX_BYTES_BESIDE
+  return grpcStream(METHOD_PATH, encoded, timeout, maxBytes)
+}
+
+export function readPick(answer: Answer): Picked {
+  const messages = grpcMessages(answer)
+  if (typeof messages === 'string') return failed(messages)
+  const responses: ProcessingResponse[] = []
+  for (const message of messages) {
+    const response = decode(ProcessingResponseSchema, message)
+    if (response === undefined) return failed('no ProcessingResponse')
+    responses.push(response)
+  }
+  for (const { response } of responses) {
+    if (response.case === 'immediateResponse') return immediate(response.value)
+  }
+  const common = responses.flatMap(({ response }) =>
+    response.case === undefined ? [] : ((response.value as WithCommon).response ?? []),
+  )
+  const { set, remove } = headersIn(common.map(({ headerMutation }) => headerMutation))
+  const bad = unwritable(set)
+  // Without it the backend would take the client's own header of this name for the picker's word.
+  if (bad !== undefined) return failed(`${bad} cannot be written`)
+  const named = set.find(([name]) => name.toLowerCase() === DESTINATION)?.[1]
+  const text = named ?? responses.map(metadataOf).find((one) => one !== undefined) ?? ''
+  const endpoints = text.split(',').flatMap((one) => (one.trim() === '' ? [] : [one.trim()]))
+  if (endpoints.length === 0) return failed('no endpoint was picked')
+  const body = bodyIn(common)
+  if (body === 'incomplete') return failed('the body is not complete')
+  return { kind: 'picked', endpoints, set, remove, body }
+}
+
+interface WithCommon {
+  readonly response?: CommonResponse
+}
+
+function failed(detail: string): Picked {
+  return { kind: 'failed', detail }
+}
+
+function immediate({ status, headers, body, details }: ImmediateResponse): Picked {
+  const code = status?.code ?? 0
+  const { set } = headersIn([headers])
+  const detail = details === '' ? `status ${code}` : details
+  const isStatus = code >= 200 && code <= 599
+  if (!isStatus || unwritable(set) !== undefined) return failed(detail)
+  return { kind: 'responded', status: code, headers: set, body, detail }
+}
+
+function headersIn(mutations: readonly (HeaderMutation | undefined)[]): {
+  readonly set: readonly Header[]
+  readonly remove: readonly string[]
+} {
+  return {
+    set: mutations.flatMap((one) => (one?.setHeaders ?? []).map(({ header }) => headerOf(header))),
+    remove: mutations.flatMap((one) => one?.removeHeaders ?? []),
+  }
+}
+
+function metadataOf({ dynamicMetadata }: ProcessingResponse): string | undefined {
+  const own = dynamicMetadata?.[METADATA]
+  const value = typeof own === 'object' && own !== null && !Array.isArray(own) && own[DESTINATION]
+  return typeof value === 'string' ? value : undefined
+}
+
+/** What a picker streams back is the body from then on; one that sends nothing leaves it. */
+function bodyIn(common: readonly CommonResponse[]): Uint8Array | undefined | 'incomplete' {
+  const chunks: Uint8Array[] = []
+  let isComplete: boolean | undefined
+  for (const { bodyMutation } of common) {
+    const { mutation } = bodyMutation ?? {}
+    if (mutation?.case === undefined) continue
+    if (mutation.case === 'clearBody') continue
+    if (mutation.case === 'body') return mutation.value
+    chunks.push(mutation.value.body)
+    isComplete = mutation.value.endOfStream
+  }
+  if (isComplete === undefined) return undefined
+  return isComplete ? Buffer.concat(chunks) : 'incomplete'
+}
