@@ -1,13 +1,13 @@
 import type { Exchange } from '../exchange/exchange.ts'
 import { type GuardRule, guardText } from '../protocols/llm/index.ts'
 import type { GuardMcpText, McpGuards } from '../protocols/mcp/guarded-server.ts'
-import { guardsOf } from './model-guards.ts'
+import { guardsOf, localGuards } from './model-guards.ts'
 
 /** The guards of a request to MCP servers; undefined: none. */
-export function mcpGuardsFor({ guardrails }: Exchange): McpGuards | undefined {
-  if (guardrails.length === 0) return undefined
-  const { request, response } = guardsOf(guardrails)
-  return { request: guardBy(request), response: guardBy(response) }
+export function mcpGuardsFor(exchange: Exchange): McpGuards | undefined {
+  if (exchange.guardrails.length === 0) return undefined
+  const { request, response } = guardsOf(exchange)
+  return { request: guardBy(localGuards(request)), response: guardBy(localGuards(response)) }
 }
 
 function guardBy(rules: readonly GuardRule[]): GuardMcpText | undefined {
