@@ -12,6 +12,7 @@ import { http1Body } from './http1-body.ts'
 import { http1Head } from './http1-head.ts'
 import { http2 } from './http2.ts'
 import { jwt } from './jwt.ts'
+import { llm } from './llm.ts'
 import { match } from './match.ts'
 import { protobuf } from './protobuf.ts'
 import { proxy } from './proxy.ts'
@@ -41,6 +42,7 @@ const BENCHES: ReadonlyMap<string, () => Promise<Report>> = new Map([
   ['proxy', proxy],
   ['http2', http2],
   ['authorization', authorization],
+  ['llm', llm],
   ['ui', ui],
 ])
 

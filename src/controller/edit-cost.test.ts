@@ -89,7 +89,7 @@ class CountedPlane {
     const watched = new Proxy(plain, {
       get: (target, key) => {
         this.looked.add(`${kind} ${metadata.name}`)
-        return target[key as string]
+        return Reflect.get(target, key)
       },
     })
     this.#store.put(kind, watched)

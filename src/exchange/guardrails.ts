@@ -2,6 +2,8 @@
 export interface AttachedGuardrails {
   readonly policy: string
   readonly value: unknown
+  /** A `CallWebhook` for each guard in `value` that is a service. */
+  readonly webhooks: ReadonlyMap<unknown, unknown>
 }
 
 export const NO_GUARDRAILS: readonly AttachedGuardrails[] = []

@@ -1,4 +1,5 @@
 import { a2a } from './a2a/index.ts'
+import { ai } from './ai/index.ts'
 import { openApiKey } from './api-key/authenticator.ts'
 import { apiKey } from './api-key/index.ts'
 import { authenticationBy } from './authentication/index.ts'
@@ -69,5 +70,6 @@ export const POLICIES: readonly Policy[] = [
   retry,
   a2a,
   inferenceRouting,
+  ai,
   guardrails,
 ]

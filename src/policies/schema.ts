@@ -4,6 +4,7 @@ import type { IdentityVariable } from '../exchange/identity.ts'
 import type { Level, Section } from '../model/policy.ts'
 import { a2a } from './a2a/schema.ts'
 import { accessLog } from './access-log/schema.ts'
+import { ai } from './ai/schema.ts'
 import { apiKey } from './api-key/schema.ts'
 import { authenticationOf } from './authentication/schema.ts'
 import { authorization } from './authorization/schema.ts'
@@ -196,6 +197,7 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
     body: () => 'whole',
   }),
   define('a2a', AGENT, a2a, { body: () => 'whole' }),
+  define('ai', BACKEND, ai, { composes: true }),
   define('guardrails', BACKEND, guardrails, {
     aliases: ['promptGuard'],
     composes: true,

@@ -4,6 +4,7 @@ import type { UsageLimit } from '../exchange/usage-limit.ts'
 import type { CatalogEntry, Operation } from '../protocols/llm/index.ts'
 import { usageFrom } from '../protocols/llm/usage.ts'
 import type { CallTarget } from './model-call.ts'
+import { calledModel } from './model-changes.ts'
 
 /* What a call may use before anybody knows: limits and budgets reserve it. */
 
@@ -34,8 +35,7 @@ export function entryOf(
   { prices, catalogNames, options }: CallTarget,
   asked: string,
 ): CatalogEntry | undefined {
-  const model = typeof options.model === 'string' ? options.model : asked
-  return prices?.find(catalogNames, model)
+  return prices?.find(catalogNames, calledModel(options, asked) ?? asked)
 }
 
 interface EstimatedCall {

@@ -1,14 +1,17 @@
 import type { Exchange } from '../exchange/exchange.ts'
 import { type GuardRule, guardText, searchEffort } from '../protocols/llm/index.ts'
 import type { GuardMcpText, McpGuards } from '../protocols/mcp/guarded-server.ts'
-import { guardsOf } from './model-guards.ts'
+import { guardsOf, localGuards } from './model-guards.ts'
 
 /** The guards of a request to MCP servers; undefined: none. */
-export function mcpGuardsFor({ guardrails }: Exchange): McpGuards | undefined {
-  if (guardrails.length === 0) return undefined
-  const { request, response } = guardsOf(guardrails)
+export function mcpGuardsFor(exchange: Exchange): McpGuards | undefined {
+  if (exchange.guardrails.length === 0) return undefined
+  const { request, response } = guardsOf(exchange)
   // What a client sends is one message; a server sends as many as it likes.
-  return { request: guardBy(request, searchEffort()), response: guardBy(response) }
+  return {
+    request: guardBy(localGuards(request), searchEffort()),
+    response: guardBy(localGuards(response)),
+  }
 }
 
 function guardBy(

@@ -1,19 +1,17 @@
-import { readJson } from '../cel/values/json-read.ts'
-import { double } from '../cel/values/number.ts'
 import type { JsonObject } from '../cel/values/value.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import { headerEdit } from '../exchange/header-edit.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { Outcome } from '../exchange/step.ts'
 import type { UsageLimit } from '../exchange/usage-limit.ts'
-import { CONTENT_MEMBERS } from '../protocols/llm/content-members.ts'
-import type { Dialect, Endpoint, RequestSummary } from '../protocols/llm/dialect.ts'
+import { addPrompts } from '../protocols/llm/added-prompts.ts'
+import type { Dialect, Endpoint, Operation, RequestSummary } from '../protocols/llm/dialect.ts'
 import type { LlmError } from '../protocols/llm/error.ts'
 import {
-  type Cost,
   dialectOf,
-  type GuardRule,
+  type Guard,
   guardedTranslator,
+  isRemote,
   setMembers,
   translatorFor,
 } from '../protocols/llm/index.ts'
@@ -22,7 +20,9 @@ import type { ProviderOptions } from '../protocols/llm/schema.ts'
 import type { StateMaps, TranslatedCall, Translator } from '../protocols/llm/translator.ts'
 import type { Usage } from '../protocols/llm/usage.ts'
 import { budgetUnits, entryOf, estimateOf, isPriced, UNPRICED } from './call-estimate.ts'
-import { guardRequest, guardsOf } from './model-guards.ts'
+import { attributesOf, costOf, invalid, readObject, tokensOf } from './model-attributes.ts'
+import { calledModel, promptsOf } from './model-changes.ts'
+import { guardRequest, guardRequestLater, guardsOf } from './model-guards.ts'
 import type { ModelPrices, PricedCall } from './model-prices.ts'
 import { ModelResponse } from './model-response.ts'
 import { type ModelState, unknownState } from './model-state.ts'
@@ -43,18 +43,6 @@ export interface CallTarget {
   readonly catalogNames: readonly string[]
   readonly prices?: ModelPrices | undefined
 }
-
-/** Fields of requests that are no parameters but what is talked about. */
-const CONTENT = new Set(['model', ...CONTENT_MEMBERS, 'tools'])
-
-/** About four bytes of English are a token; what is counted exactly is known afterwards. */
-const BYTES_PER_TOKEN = 4
-
-/**
- * What reading a body may cost (cel/values/fuel.ts): tens of milliseconds for one that was made to
- * cost, and some 30,000 fields, which no conversation comes near.
- */
-const READING_FUEL = 2_000_000
 
 /** One request to a model, in the language of its client. */
 export class ModelCall {
@@ -84,6 +72,9 @@ export class ModelCall {
   /** What metrics call the model: a name that the configuration knows. */
   modelLabel = 'other'
 
+  /** The members of the request that guards changed; undefined: no service was asked. */
+  #guarded: Readonly<Record<string, unknown>> | undefined
+
   /** What it cost; undefined until it is over, or if no provider told its usage. */
   priced: PricedCall | undefined = undefined
   /** Who was asked last, and for which model. */
@@ -103,9 +94,11 @@ export class ModelCall {
   read(bytes: Uint8Array = new Uint8Array(), exchange?: Exchange): Reply | undefined {
     if (this.#isState) return this.#readState(bytes, exchange)
     // Rules and the provider must not read different things.
-    const body = readObject(bytes)
+    const form = { isOrdinary: false }
+    const body = readObject(bytes, form)
     if (isReply(body)) return body
-    const read = this.#dialect.describe(bytes, this.endpoint)
+    // Most bodies are the same to both, and are parsed once.
+    const read = this.#dialect.describe(bytes, this.endpoint, form.isOrdinary ? body : undefined)
     if (!read.ok) return refused(read.error)
     this.#bytes = bytes
     this.#summary = read.value
@@ -200,12 +193,26 @@ export class ModelCall {
     return { ...this.attributes, provider }
   }
 
+  /** Guards that are services judge what this provider would be sent; before `prepare`. */
+  consult(exchange: Exchange, { options }: CallTarget): Outcome | Promise<Outcome> {
+    this.#guarded = undefined
+    if (exchange.guardrails.length === 0 || this.#isState) return undefined
+    const { request } = guardsOf(exchange)
+    if (!request.some(isRemote)) return undefined
+    const body = { ...(this.#summary?.body ?? {}), ...this.#written(options) }
+    return guardRequestLater(body, request).then((guarded) => {
+      if (isReply(guarded)) return guarded
+      this.#guarded = guarded
+      return undefined
+    })
+  }
+
   /** The request as this provider is sent it; a Reply if it cannot be. */
   prepare(exchange: Exchange, target: CallTarget): ModelAttempt | Reply {
     const { name, access, options, catalogNames, prices } = target
     const { model: asked, dialect: client } = { model: this.model, dialect: this.endpoint.dialect }
-    const model = typeof options.model === 'string' ? options.model : undefined
-    const guards = guardsOf(exchange.guardrails)
+    const model = calledModel(options, asked)
+    const guards = guardsOf(exchange)
     const { operation } = this.endpoint
     const isGuarded = guards.response.length > 0 && operation === 'generate'
     if (guards.response.length > 0 && (this.#isState || operation === 'compact')) return UNGUARDED
@@ -252,20 +259,35 @@ export class ModelCall {
     return { ...maps, path }
   }
 
-  /** With the fields that the configuration sets: those that are missing, and those that it insists on. */
-  #changed(
-    { defaults = {}, overrides = {} }: ProviderOptions,
-    guards: readonly GuardRule[],
-  ): Uint8Array | Reply {
+  /** With the fields that the configuration sets, and what guards leave of the others. */
+  #changed(options: ProviderOptions, guards: readonly Guard[]): Uint8Array | Reply {
+    const written = this.#written(options)
+    const given = this.#summary?.body ?? {}
+    const guarded = this.#guarded ?? guardRequest({ ...given, ...written }, guards)
+    if (isReply(guarded)) return guarded
+    const own = { ...written, ...guarded }
+    const added = this.#added(options, { ...given, ...own })
+    if (added === undefined) return UNENRICHED
+    const set = { ...own, ...added }
+    return Object.keys(set).length === 0 ? this.#bytes : setMembers(this.#bytes, set, given)
+  }
+
+  /** What is added to the conversation; undefined: there is no place for it. */
+  #added(options: ProviderOptions, body: RequestSummary['body']) {
+    const prompts = promptsOf(options)
+    const { operation, dialect } = this.endpoint
+    // Nobody writes anything for an embedding, and what is stored was added to before.
+    if (prompts === undefined || !ENRICHED.has(operation)) return {}
+    return addPrompts(dialect, body, prompts)
+  }
+
+  /** The fields that the configuration sets: those that are missing, and those that it insists on. */
+  #written({ defaults = {}, overrides = {} }: ProviderOptions): Readonly<Record<string, unknown>> {
     const given = this.#summary?.body ?? {}
     const missing = Object.entries(defaults as object).filter(
       ([name]) => !Object.hasOwn(given, name),
     )
-    const written = { ...Object.fromEntries(missing), ...(overrides as object) }
-    const guarded = guardRequest({ ...given, ...written }, guards)
-    if (isReply(guarded)) return guarded
-    const set = { ...written, ...guarded }
-    return Object.keys(set).length === 0 ? this.#bytes : setMembers(this.#bytes, set)
+    return { ...Object.fromEntries(missing), ...(overrides as object) }
   }
 
   /** Only what models write is translated; all else needs a provider of the same language. */
@@ -333,64 +355,11 @@ function pathFor(
   return access.path(below, { dialect, model, options })
 }
 
-function attributesOf(summary: RequestSummary, body: JsonObject, size: number): JsonObject {
-  const params: Record<string, JsonObject[string]> = {}
-  for (const [name, value] of Object.entries(body)) {
-    if (!CONTENT.has(name)) params[name] = value
-  }
-  const prompt = body.messages ?? body.input ?? body.contents ?? body.prompt
-  const { tools } = body
-  return {
-    ...(summary.model === '' ? {} : { requestModel: summary.model }),
-    streaming: summary.stream,
-    params,
-    ...(prompt === undefined ? {} : { prompt }),
-    ...(tools === undefined ? {} : { tools }),
-    inputTokens: Math.ceil(size / BYTES_PER_TOKEN),
-  }
-}
-
-function tokensOf({ input, output, total }: Usage): JsonObject {
-  return { inputTokens: input, outputTokens: output, totalTokens: total }
-}
-
-/** `llm.cost` in expressions: US dollars. */
-function costOf(cost: Cost): JsonObject {
-  const { total, input, output, cacheRead, cacheWrite, reasoning } = cost
-  const dollars = (amount: bigint) => double(Number(amount) / 1e12)
-  return {
-    total: dollars(total),
-    input: dollars(input),
-    output: dollars(output),
-    cacheRead: dollars(cacheRead),
-    cacheWrite: dollars(cacheWrite),
-    reasoning: dollars(reasoning),
-  }
-}
-
-/** A Reply says what is wrong with it. */
-function readObject(bytes: Uint8Array): JsonObject | Reply {
-  const allowance = { left: READING_FUEL }
-  const text = Buffer.from(bytes).toString('utf8')
-  const body = readJson(text, { duplicates: 'refuse', allowance })
-  if (allowance.left < 0) return TOO_COSTLY
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    return invalid('The body is not a JSON object, or names a field twice.')
-  }
-  return body as JsonObject
-}
-
 const UNGUARDED = invalid('Responses of this API cannot be guarded.', 'unsupported_endpoint')
 
-const TOO_COSTLY = {
-  ...invalid('The body has too many fields to be read.', 'too_many_fields'),
-  status: 413,
-}
+const UNENRICHED = invalid('Messages cannot be added to calls of this API.', 'unsupported_endpoint')
 
-function invalid(message: string, code?: string): Reply {
-  const said = { ...reply(400, 'bad-request'), detail: code ?? 'model-request', message }
-  return code === undefined ? said : { ...said, code }
-}
+const ENRICHED: ReadonlySet<Operation> = new Set(['generate', 'countTokens'])
 
 function refused({ status, message, code }: LlmError): Reply {
   const said = { ...reply(status, 'bad-request'), detail: code ?? 'model-request', message }

@@ -1,10 +1,16 @@
+import type { Exchange } from '../exchange/exchange.ts'
 import type { AttachedGuardrails } from '../exchange/guardrails.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
-import type { Guard, Guardrails } from '../policies/guardrails/schema.ts'
+import type { CallWebhook } from '../exchange/webhook.ts'
+import type { Guard as GuardPolicy, Guardrails } from '../policies/guardrails/schema.ts'
 import { CONTENT_MEMBERS } from '../protocols/llm/content-members.ts'
 import {
+  type Guard,
+  type GuardedMessage,
   type GuardRule,
+  guardMessages,
   guardText,
+  isRemote,
   type LlmError,
   patternRecognizer,
   recognizerOf,
@@ -13,35 +19,101 @@ import {
 
 /* What guards do to a call: its texts before it is sent, and the rules for its response. */
 
+export interface CallGuards {
+  readonly request: readonly Guard[]
+  readonly response: readonly Guard[]
+}
+
+type Phase = 'request' | 'response'
+
+/** Of one guard for one call; guards that are services act on behalf of it. */
+type Bind = (exchange: Exchange) => Guard
+
 interface Compiled {
-  readonly request: readonly GuardRule[]
-  readonly response: readonly GuardRule[]
+  readonly request: readonly Bind[]
+  readonly response: readonly Bind[]
 }
 
 /** Lists of guards are made once for each configuration, and so are these. */
 const KNOWN = new WeakMap<readonly AttachedGuardrails[], Compiled>()
 
-export function guardsOf(attached: readonly AttachedGuardrails[]): Compiled {
+export function guardsOf(exchange: Exchange): CallGuards {
+  const attached = exchange.guardrails
+  if (attached.length === 0) return NO_GUARDS
   let known = KNOWN.get(attached)
   if (known === undefined) {
-    const values = attached.map(({ value }) => value as Guardrails)
-    known = {
-      request: values.flatMap(({ request = [] }) => request.map(ruleOf)),
-      response: values.flatMap(({ response = [] }) => response.map(ruleOf)),
-    }
+    const of = (phase: Phase) =>
+      attached.flatMap(({ value, webhooks }) =>
+        ((value as Guardrails)[phase] ?? []).map((one) =>
+          compile(one, webhooks.get(one) as CallWebhook | undefined, phase),
+        ),
+      )
+    known = { request: of('request'), response: of('response') }
     KNOWN.set(attached, known)
   }
-  return known
+  const { request, response } = known
+  return {
+    request: request.map((bind) => bind(exchange)),
+    response: response.map((bind) => bind(exchange)),
+  }
 }
 
-function ruleOf({ regex, rejection }: Guard): GuardRule {
+const NO_GUARDS: CallGuards = { request: [], response: [] }
+
+function compile(guard: GuardPolicy, call: CallWebhook | undefined, phase: Phase): Bind {
+  if (call !== undefined) return webhookOf(guard, call, phase)
+  const rule = ruleOf(guard)
+  return () => rule
+}
+
+function rejectionOf({ rejection }: GuardPolicy): LlmError {
   const { status, message = 'The content is not allowed here.' } = rejection
+  return { status, type: 'invalidRequest', message, code: 'content_rejected' }
+}
+
+/** What is neither is not understood, and rejects all. */
+function ruleOf(guard: GuardPolicy): GuardRule {
+  const { regex } = guard
+  const error = rejectionOf(guard)
+  if (regex === undefined) return { recognizers: [ANY_TEXT], rejection: error }
   const recognizers = regex.rules.flatMap(({ builtin, pattern, name = 'MASKED' }) => {
     if (pattern !== undefined) return [patternRecognizer(pattern, name)]
     return recognizerOf(builtin ?? '') ?? []
   })
-  const error: LlmError = { status, type: 'invalidRequest', message, code: 'content_rejected' }
   return { recognizers, rejection: regex.action === 'Reject' ? error : undefined }
+}
+
+const ANY_TEXT = patternRecognizer('(?s).+', 'TEXT')
+
+function webhookOf(guard: GuardPolicy, call: CallWebhook, phase: Phase): Bind {
+  const error = rejectionOf(guard)
+  const isOpen = guard.webhook?.failureMode === 'Allow'
+  return (exchange) => ({
+    async judge(messages) {
+      const texts = () => messages.map(({ content }) => content)
+      if (messages.length === 0) return []
+      const verdict = await call(exchange, phase, messages)
+      switch (verdict.kind) {
+        case 'passed':
+          return texts()
+        case 'masked':
+          return verdict.texts
+        case 'rejected': {
+          const { status = error.status, message = error.message } = verdict
+          return { ...error, status, message: message === '' ? error.message : message }
+        }
+        case 'failed':
+          return isOpen ? texts() : UNAVAILABLE
+      }
+    },
+  })
+}
+
+const UNAVAILABLE: LlmError = {
+  status: 503,
+  type: 'overloaded',
+  message: 'The content could not be checked, so the call is rejected.',
+  code: 'guard_unavailable',
 }
 
 /** Members that are no text of anybody's: words of the protocol, ids, and data of files. */
@@ -68,58 +140,92 @@ const STRUCTURE = new Set([
   'status',
 ])
 
+/** Those that need nobody else; a service cannot be asked by them. */
+export function localGuards(guards: readonly Guard[]): readonly GuardRule[] {
+  return guards.map((guard) => (isRemote(guard) ? REJECT_ALL : guard))
+}
+
+const REJECT_ALL: GuardRule = { recognizers: [ANY_TEXT], rejection: UNAVAILABLE }
+
 /** The members that are to be sent instead; a Reply if the call is rejected. */
 export function guardRequest(
   body: Readonly<Record<string, unknown>>,
-  rules: readonly GuardRule[],
+  guards: readonly Guard[],
 ): Readonly<Record<string, unknown>> | Reply {
-  if (rules.length === 0) return {}
-  const changed: Record<string, unknown> = {}
+  if (guards.length === 0) return {}
+  const rules = localGuards(guards)
   const effort = searchEffort()
+  let rejection: LlmError | undefined
+  const changed = mapTexts(body, ({ content }) => {
+    if (rejection !== undefined) return content
+    const guarded = guardText(content, rules, effort)
+    rejection = guarded.rejection
+    return guarded.text ?? content
+  })
+  return rejection === undefined ? changed : rejectedBy(rejection)
+}
+
+/** The same where a service is among the guards. */
+export async function guardRequestLater(
+  body: Readonly<Record<string, unknown>>,
+  guards: readonly Guard[],
+): Promise<Readonly<Record<string, unknown>> | Reply> {
+  const messages: GuardedMessage[] = []
+  mapTexts(body, (message) => {
+    messages.push(message)
+    return message.content
+  })
+  const guarded = await guardMessages(messages, guards)
+  if ('status' in guarded) return rejectedBy(guarded)
+  let at = 0
+  return mapTexts(body, ({ content }) => guarded[at++] ?? content)
+}
+
+/** The members of content in which a text became another one. */
+function mapTexts(
+  body: Readonly<Record<string, unknown>>,
+  map: (message: GuardedMessage) => string,
+): Readonly<Record<string, unknown>> {
+  const changed: Record<string, unknown> = {}
   for (const name of CONTENT_MEMBERS) {
     if (!Object.hasOwn(body, name)) continue
-    const walk = new Walk(rules, effort)
-    const value = walk.at(body[name])
-    if (walk.rejection !== undefined) return rejected(walk.rejection)
+    const walk = new Walk(map)
+    const value = walk.at(body[name], SYSTEM.has(name) ? 'system' : 'user')
     if (walk.isChanged) changed[name] = value
   }
   return changed
 }
 
-class Walk {
-  rejection: LlmError | undefined
-  isChanged = false
-  readonly #rules: readonly GuardRule[]
-  readonly #effort: ReturnType<typeof searchEffort>
+const SYSTEM = new Set(['system', 'systemInstruction', 'system_instruction', 'instructions'])
 
-  constructor(rules: readonly GuardRule[], effort: ReturnType<typeof searchEffort>) {
-    this.#rules = rules
-    this.#effort = effort
+class Walk {
+  isChanged = false
+  readonly #map: (message: GuardedMessage) => string
+
+  constructor(map: (message: GuardedMessage) => string) {
+    this.#map = map
   }
 
-  at(value: unknown): unknown {
-    if (this.rejection !== undefined) return value
-    if (typeof value === 'string') return this.#text(value)
-    if (Array.isArray(value)) return value.map((item) => this.at(item))
+  at(value: unknown, role: string): unknown {
+    if (typeof value === 'string') return this.#text(value, role)
+    if (Array.isArray(value)) return value.map((item) => this.at(item, role))
     if (typeof value !== 'object' || value === null || !isPlain(value)) return value
+    const { role: own = role } = value as { readonly role?: unknown }
+    const spoken = typeof own === 'string' ? own : role
     return Object.fromEntries(
       Object.entries(value).map(([name, member]) => [
         name,
-        STRUCTURE.has(name) && typeof member === 'string' ? member : this.at(member),
+        STRUCTURE.has(name) && typeof member === 'string' ? member : this.at(member, spoken),
       ]),
     )
   }
 
-  #text(text: string): string {
+  #text(content: string, role: string): string {
     // Data of images is no text, and would be searched in vain.
-    if (/^data:[\w/+.-]+;base64,/.test(text)) return text
-    const guarded = guardText(text, this.#rules, this.#effort)
-    if (guarded.rejection !== undefined) {
-      this.rejection = guarded.rejection
-      return text
-    }
-    this.isChanged ||= guarded.text !== text
-    return guarded.text
+    if (/^data:[\w/+.-]+;base64,/.test(content)) return content
+    const mapped = this.#map({ role, content })
+    this.isChanged ||= mapped !== content
+    return mapped
   }
 }
 
@@ -129,6 +235,8 @@ function isPlain(value: object): boolean {
   return !isRawJSON(value)
 }
 
-function rejected({ status, message, code = '' }: LlmError): Reply {
-  return { ...reply(status, 'authorization'), detail: 'guard', message, code }
+/** What a client is told of a call that guards do not let pass. */
+export function rejectedBy({ status, message, code = '' }: LlmError): Reply {
+  const reason = status >= 500 ? 'external-authorization' : 'authorization'
+  return { ...reply(status, reason), detail: 'guard', message, code }
 }

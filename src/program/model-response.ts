@@ -1,11 +1,16 @@
-import type { BodyFlow, BodyTransformer } from '../exchange/body-part.ts'
+import type { BodyFlow, BodyOutcome, BodyTransformer } from '../exchange/body-part.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import { headerEdit } from '../exchange/header-edit.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { ResponseDraft } from '../exchange/response-draft.ts'
-import type { Dialect, ResponseSummary } from '../protocols/llm/dialect.ts'
+import type { Dialect, Read, ResponseSummary } from '../protocols/llm/dialect.ts'
 import type { LlmError } from '../protocols/llm/error.ts'
-import type { StreamTranslator, TranslatedCall } from '../protocols/llm/translator.ts'
+import type {
+  StreamTranslator,
+  TranslatedCall,
+  TranslatedResponse,
+} from '../protocols/llm/translator.ts'
+import { rejectedBy } from './model-guards.ts'
 import type { PlacedPart } from './way-back.ts'
 
 /** Bytes of a response that are kept to be translated, or to read its usage. */
@@ -125,6 +130,13 @@ export class ModelResponse {
     const stream = this.#call.openStream()
     this.#stream = stream
     this.isStream = true
+    let isWanted = true
+    const release = (held: Uint8Array) => {
+      if (!isWanted) return
+      if (this.firstTokenAt === 0 && stream.hasOutput) this.firstTokenAt = performance.now()
+      if (held.length > 0) flow.write(held)
+      flow.end()
+    }
     return {
       write: (bytes) => {
         const out = stream.push(bytes)
@@ -135,10 +147,13 @@ export class ModelResponse {
         this.#hasEnded = true
         const rest = stream.end()
         if (rest.length > 0) flow.write(rest)
-        flow.end()
+        if (stream.settle === undefined) flow.end()
+        else void stream.settle().then(release, (why) => flow.fail(why))
       },
       resume: () => flow.drained(),
-      abort() {},
+      abort: () => {
+        isWanted = false
+      },
     }
   }
 
@@ -162,7 +177,7 @@ export class ModelResponse {
     }
   }
 
-  #whole(bytes: Uint8Array, draft: ResponseDraft): Uint8Array | Reply {
+  #whole(bytes: Uint8Array, draft: ResponseDraft): BodyOutcome | Promise<BodyOutcome> {
     if (!isSuccess(draft)) {
       const header = (name: string) => draft.headers.get(name)
       const error = this.#call.error(draft.status, header, bytes)
@@ -171,10 +186,16 @@ export class ModelResponse {
       draft.change(headerEdit({ set: own.map(([name, value]) => ({ name, value })) }))
       return error.body
     }
-    const read = this.#call.response(bytes)
+    const { responseLater } = this.#call
+    if (responseLater === undefined) return this.#finished(this.#call.response(bytes), draft)
+    return responseLater(bytes).then((read) => this.#finished(read, draft))
+  }
+
+  #finished(read: Read<TranslatedResponse>, draft: ResponseDraft): BodyOutcome {
     if (!read.ok) {
-      this.isRejected = read.error.status < 500
-      return replyOf(read.error)
+      const { status, code } = read.error
+      this.isRejected = status < 500 || code === 'guard_unavailable'
+      return this.isRejected ? rejectedBy(read.error) : unreadable(read.error)
     }
     const { value } = read
     this.#summary = value
@@ -205,10 +226,6 @@ function isCoded({ headers }: ResponseDraft): boolean {
   return !/^(?:identity)?$/i.test((headers.get('content-encoding') ?? '').trim())
 }
 
-function replyOf({ status, message, code }: LlmError): Reply {
-  const said =
-    status < 500
-      ? { ...reply(status, 'authorization'), detail: 'guard', message }
-      : { ...UNREADABLE, message }
-  return code === undefined ? said : { ...said, code }
+function unreadable({ message, code }: LlmError): Reply {
+  return code === undefined ? { ...UNREADABLE, message } : { ...UNREADABLE, message, code }
 }

@@ -134,7 +134,15 @@ export class ProviderSelection implements Selection {
     }
   }
 
-  #enter({ program }: ProviderMember): Outcome | Promise<Outcome> {
+  #enter(member: ProviderMember): Outcome | Promise<Outcome> {
+    const outcome = this.#run(member)
+    const consult = () => this.#call?.consult(this.#exchange, member.target)
+    return outcome instanceof Promise
+      ? outcome.then((reply) => reply ?? consult())
+      : (outcome ?? consult())
+  }
+
+  #run({ program }: ProviderMember): Outcome | Promise<Outcome> {
     const exchange = this.#exchange
     const { identity, ...rest } = this.#before
     Object.assign(exchange, rest)

@@ -17,6 +17,7 @@ import { aiUpstream } from './ai-upstream.ts'
 import { clusterPolicies } from './backend-policies.ts'
 import { unhealthyExpressionOf } from './clusters.ts'
 import type { Compilation } from './compilation.ts'
+import { changedOptions } from './model-changes.ts'
 import { modelErrorFormat } from './model-errors.ts'
 import { ModelRouter } from './model-router.ts'
 import type { BackendProgram, ProviderProgram } from './program.ts'
@@ -117,7 +118,7 @@ function compileProvider(
     target: {
       name: `${backend.name}/${provider.name}`,
       access,
-      options: provider.options,
+      options: changedOptions(provider.options, byKind.get('ai') ?? []),
       catalogNames: catalogNames(provider),
       prices: compilation.services.prices,
     },
@@ -127,7 +128,7 @@ function compileProvider(
         ? access.credential
         : undefined,
     signer: requestSigner(auth, provider, endpoint, compilation.services.world?.date ?? Date.now),
-    readsModel: section.readsModel || section.kinds.includes('guardrails'),
+    readsModel: section.readsModel || byKind.has('ai') || section.kinds.includes('guardrails'),
   }
   return new ProviderMember(program)
 }

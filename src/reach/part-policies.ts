@@ -2,6 +2,7 @@ import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Backend } from '../model/backend.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
+import { type Guardrails, hasWebhook } from '../policies/guardrails/schema.ts'
 import { decidesAt } from './points.ts'
 
 /*
@@ -55,7 +56,9 @@ function* reachingThese(
 export function* checkAiOnlyPolicies(model: Model): Generator<Diagnostic> {
   yield* unenforced(model, ['ai'], isSigner)
   yield* unenforced(model, ['host'], isPicker)
+  yield* unenforced(model, ['ai'], ({ kind, state }) => kind === 'ai' && state === 'valid')
   yield* unenforced(model, ['ai', 'mcp'], isGuard)
+  yield* checkWebhooks(model)
   for (const backend of model.backends) {
     if (backend.kind !== 'mcp') continue
     for (const { kind, origin } of backend.targets.flatMap((one) => one.policies.filter(isGuard))) {
@@ -66,6 +69,25 @@ export function* checkAiOnlyPolicies(model: Model): Generator<Diagnostic> {
         origin,
         hint: 'write it at the backend, for all of its servers',
       }
+    }
+  }
+}
+
+/** Messages of MCP are guarded one by one as they pass: no service is asked about them. */
+function* checkWebhooks(model: Model): Generator<Diagnostic> {
+  const names = new Set(model.backends.filter(({ kind }) => kind === 'mcp').map(({ name }) => name))
+  if (names.size === 0) return
+  const isMeant = (policy: Attached) =>
+    policy.kind === 'guardrails' &&
+    policy.state === 'valid' &&
+    hasWebhook(policy.value as Guardrails)
+  for (const { origin } of reachingThese(model, names, isMeant)) {
+    yield {
+      code: 'PC0219',
+      severity: 'error',
+      message: 'nothing enforces `guardrails` with `webhook` for a backend of the kind `mcp`',
+      origin,
+      hint: 'guard messages of MCP with `regex`, or requests with `extAuthz`',
     }
   }
 }

@@ -1,4 +1,5 @@
 import type { Section } from '../../src/model/policy.ts'
+import { webhook } from '../../src/policies/guardrails/schema.ts'
 import { POLICY_SCHEMAS, plainSchema } from '../../src/policies/schema.ts'
 import { conditionalList, LAST_MAY_BE_OPEN, orConditional } from './conditional.ts'
 import { backendRef, matchLabels, objectName, secretKeyRef, secretRef } from './references.ts'
@@ -148,6 +149,22 @@ const extAuth = withBackendRef(
     failureMode: words('What happens when the service cannot be asked.', ['Deny', 'Allow'], 'Deny'),
   }),
 )
+
+const calledGuard: Structural = withBackendRef(
+  'The service that decides.',
+  toStructural(webhook, {
+    target: undefined,
+    failureMode: words(
+      'What happens when the service does not respond as it should.',
+      ['Deny', 'Allow'],
+      'Deny',
+    ),
+  }),
+)
+const guardrails = of('guardrails', {
+  'request[].webhook': calledGuard,
+  'response[].webhook': calledGuard,
+})
 
 const limits = of('localRateLimit', {
   // The form of buckets is for files that were written for others.
@@ -362,6 +379,7 @@ export const BACKEND: Readonly<Record<string, Structural>> = {
   tcp: of('tcp'),
   tls: backendTls,
   http: of('http', { version: words('The version of HTTP.', ['HTTP1', 'HTTP2']) }),
+  guardrails,
   ...plain('backend'),
 }
 

@@ -64,7 +64,7 @@ const virtualModel = object(
   exactlyOne(['weighted', 'failover', 'conditional']),
 )
 
-const { authorization, headerModifiers, health, tls } = BACKEND as Readonly<
+const { ai, authorization, guardrails, headerModifiers, health, tls } = BACKEND as Readonly<
   Record<string, Structural>
 >
 
@@ -131,7 +131,9 @@ export const proxyModel: Kind = {
         auth: object('Credentials for the provider.', {
           secretRef: secretKeyRef('A Secret with the key.', 'Authorization'),
         }),
+        ai: ai as Structural,
         authorization: authorization as Structural,
+        guardrails: guardrails as Structural,
         headerModifiers: headerModifiers as Structural,
         health: health as Structural,
         tls: tls as Structural,

@@ -13,6 +13,13 @@ export interface JsonReadOptions {
   readonly duplicates?: 'refuse'
   /** What reading may cost, and costs: for a text that a client wrote. Without it there is no end. */
   readonly allowance?: Allowance
+  /** What was found out about the text, for whoever reads it once more in another way. */
+  readonly form?: JsonForm | undefined
+}
+
+export interface JsonForm {
+  /** JSON.parse reads the same, and all numbers keep their value when they are written again. */
+  isOrdinary: boolean
 }
 
 const QUOTE = 34
@@ -40,6 +47,9 @@ export function readJson(text: string, options: JsonReadOptions = {}): Value | u
     ? (parsePlainJson(text, plainNumber) as Value | undefined)
     : parse(text)
   if (value === undefined) return fail(INVALID_JSON)
+  if (options.form !== undefined) {
+    options.form.isOrdinary = !survey.isPlain && !survey.hasLongNumbers
+  }
   if (survey.mayHoldHalfPairs || !text.isWellFormed()) {
     if (!isWellFormed(value)) return fail('ambiguous JSON', 'half of a surrogate pair')
   }
@@ -95,6 +105,8 @@ class Survey {
   /** A number that a double may not hold, or that is -0. */
   hasUnusualNumbers = false
   mayHoldHalfPairs = false
+  /** A number with an exponent, or with more digits than are always exact. */
+  hasLongNumbers = false
   cost = 0
   readonly #text: string
   readonly #max: number
@@ -229,6 +241,7 @@ class Survey {
       if (at === max) return -1
     }
     const hasExponent = (code | 32) === 101
+    if (hasExponent || at - start > 15) this.hasLongNumbers = true
     // 2^53 has 16 digits. What is or rounds to -0 is the int 0.
     if (!hasDot && !hasExponent && at - start >= 16) {
       this.#wide++

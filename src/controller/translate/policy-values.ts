@@ -64,6 +64,26 @@ const callingConditionally =
     return [{ kind, field: context.field, value: { ...(value as Fields), conditional } }]
   }
 
+/** The same for each guard that is a service. */
+const guardrails: Converter = (value, context) => {
+  const kind = 'guardrails'
+  const converted = (guards: unknown, at: string): unknown => {
+    if (!Array.isArray(guards)) return guards
+    return guards.map((guard: unknown, index) => {
+      if (!isFields(guard) || !isFields(guard['webhook'])) return guard
+      const { backendRef, ...rest } = guard['webhook']
+      const inner = `${at}[${index}].webhook.backendRef`
+      const target = { backend: resolved(kind, backendRef, inner, context) }
+      return { ...guard, webhook: { ...rest, target } }
+    })
+  }
+  const { field } = context
+  if (!isFields(value)) return [{ kind, field, value }]
+  const own = Object.entries(value).map(([name, guards]) => [name, converted(guards, name)])
+  const places = (inner: string) => inner.replace(/\.webhook\.target\b.*/, '.webhook.backendRef')
+  return [{ kind, field, value: Object.fromEntries(own), places }]
+}
+
 const headerModifiers: Converter = (value, { field }) => {
   if (!isFields(value)) return [{ kind: 'requestHeaders', field, value }]
   const { request, response, ...rest } = value
@@ -212,6 +232,7 @@ export const CONVERTERS: Readonly<Record<Section, Readonly<Record<string, Conver
     tcp: renamed('tcp'),
     tls: backendTls,
     http: renamed('http'),
+    guardrails,
     mcp,
   },
 }

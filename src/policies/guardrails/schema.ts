@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { compilePattern } from '../../cel/library/regex-pattern.ts'
-import { choice, scalar } from '../scalars.ts'
+import { choice, duration, headerName, scalar } from '../scalars.ts'
 import { oneOfKeys } from '../shapes.ts'
+import { target } from '../target.ts'
 
 /** The recognizers of protocols/llm/guards, by name. */
 export const BUILT_IN = [
@@ -36,23 +37,56 @@ const rule = oneOfKeys(
   ['builtin', 'pattern'],
 )
 
-const guard = z.strictObject({
-  regex: z
-    .strictObject({
-      action: choice('Mask', 'Reject')
-        .prefault('Mask')
-        .describe('Mask: what is found is replaced. Reject: the call is.'),
-      rules: z.array(rule).min(1).max(64).describe('What is looked for.'),
-    })
-    .describe('Looks for texts of some form.'),
-  rejection: z
-    .strictObject({
-      status: z.int().min(400).max(499).prefault(403).describe('The status.'),
-      message: z.string().min(1).max(1024).optional().describe('What clients are told.'),
-    })
-    .prefault({})
-    .describe('How a call is rejected.'),
-})
+const regex = z
+  .strictObject({
+    action: choice('Mask', 'Reject')
+      .prefault('Mask')
+      .describe('Mask: what is found is replaced. Reject: the call is.'),
+    rules: z.array(rule).min(1).max(64).describe('What is looked for.'),
+  })
+  .describe('Looks for texts of some form.')
+
+export const webhook = z
+  .strictObject({
+    target: target().describe('The service that decides.'),
+    path: z
+      .string()
+      .max(1024)
+      .regex(/^(?:\/[!-"$->@-~]*)?$/)
+      .prefault('')
+      .describe('What its paths begin with: `POST <path>/request` and `POST <path>/response`.'),
+    includeRequestHeaders: z
+      .array(headerName())
+      .max(64)
+      .prefault([])
+      .describe('Headers of the client that the service gets, too.'),
+    timeout: duration().prefault('5s').describe('How long to wait for a response.'),
+    failureMode: choice('Deny', 'Allow', 'failClosed', 'failOpen')
+      .prefault('Deny')
+      .transform((mode): 'Deny' | 'Allow' =>
+        mode === 'Allow' || mode === 'failOpen' ? 'Allow' : 'Deny',
+      )
+      .describe(
+        'What happens when the service does not respond, or not as it should: `Deny` rejects the ' +
+          'call with 503, `Allow` lets it pass. `failClosed` and `failOpen` mean the same.',
+      ),
+  })
+  .describe('Sends all texts to a service, which lets them pass, masks them or rejects the call.')
+
+const guard = oneOfKeys(
+  z.strictObject({
+    regex: regex.optional(),
+    webhook: webhook.optional(),
+    rejection: z
+      .strictObject({
+        status: z.int().min(400).max(499).prefault(403).describe('The status.'),
+        message: z.string().min(1).max(1024).optional().describe('What clients are told.'),
+      })
+      .prefault({})
+      .describe('How a call is rejected, if a service does not say so itself.'),
+  }),
+  ['regex', 'webhook'],
+)
 
 const guards = (what: string) => z.array(guard).min(1).max(16).optional().describe(what)
 
@@ -71,3 +105,9 @@ export const guardrails = z
 
 export type Guardrails = z.output<typeof guardrails>
 export type Guard = z.output<typeof guard>
+export type Webhook = z.output<typeof webhook>
+
+/** Whether a service is among the guards. */
+export function hasWebhook({ request = [], response = [] }: Guardrails): boolean {
+  return [...request, ...response].some((one) => one.webhook !== undefined)
+}

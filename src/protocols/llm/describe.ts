@@ -1,11 +1,15 @@
-import type { Endpoint, Read, RequestSummary, ResponseSummary } from './dialect.ts'
+import type { Endpoint, ParsedBody, Read, RequestSummary, ResponseSummary } from './dialect.ts'
 import { type Fields, readBody, reading, readProviderBody, reject, str } from './reading.ts'
 import type { Usage } from './usage.ts'
 
 /** Of a request whose body is a JSON object, whatever else is in it. */
-export function describeJson(bytes: Uint8Array, endpoint: Endpoint): Read<RequestSummary> {
+export function describeJson(
+  bytes: Uint8Array,
+  endpoint: Endpoint,
+  parsed?: ParsedBody,
+): Read<RequestSummary> {
   return reading(() => {
-    const body = readBody(bytes)
+    const body = parsed ?? readBody(bytes)
     const model = endpoint.model ?? body['model']
     if (typeof model !== 'string' || model === '') {
       reject('`model` is required, as a string.', 'model')

@@ -19,7 +19,7 @@ export interface Dialect {
   /** Where a call goes below the provider's base path when bytes pass. */
   pathOf(endpoint: Endpoint, model: string): string
   /** What rules and logs read of a request; for dialects that are only passed on, too. */
-  describe(bytes: Uint8Array, endpoint: Endpoint): Read<RequestSummary>
+  describe(bytes: Uint8Array, endpoint: Endpoint, parsed?: ParsedBody): Read<RequestSummary>
   /** Tokens of a whole response; undefined: it names none. */
   usageOf(bytes: Uint8Array): ResponseSummary
   /** The same for a stream that passes by. It never changes or holds a byte. */
@@ -53,6 +53,9 @@ export interface Endpoint {
 export type Read<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: LlmError }
+
+/** What somebody has parsed of the same bytes, as `parseJson` would have. */
+export type ParsedBody = Readonly<Record<string, unknown>>
 
 /** Cheap to make: nothing is translated. `body` is the parsed request, with every field. */
 export interface RequestSummary {
@@ -98,6 +101,8 @@ export interface ProviderHalf {
 export type HeaderLookup = (name: string) => string | undefined
 
 export interface ReadContext {
+  /** Absent: the bytes are parsed. */
+  readonly parsed?: ParsedBody | undefined
   /** Who made a signature that bears no mark of ours: the provider that speaks this dialect. */
   readonly maker: string
   /** Seconds since 1970. */

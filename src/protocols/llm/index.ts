@@ -19,7 +19,14 @@ export type {
 } from './dialect.ts'
 export { DIALECTS, dialectOf, recognizeEndpoint } from './dialects/index.ts'
 export type { Header, LlmError, LlmErrorType, WireError } from './error.ts'
-export { type GuardRule, patternRecognizer } from './guards/guard-rule.ts'
+export { guardMessages } from './guards/guard-messages.ts'
+export {
+  type Guard,
+  type GuardedMessage,
+  type GuardRule,
+  isRemote,
+  patternRecognizer,
+} from './guards/guard-rule.ts'
 export { searchEffort } from './guards/masker.ts'
 export { RECOGNIZERS, recognizerOf } from './guards/recognizers.ts'
 export { guardText } from './guards/response-guard.ts'

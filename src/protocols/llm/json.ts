@@ -203,12 +203,17 @@ function isBlank(code: number | undefined): boolean {
 
 /**
  * Sets members of the outermost object and leaves every other byte as it is: unknown fields and
- * the spelling of numbers survive. The bytes must be a JSON object that has been parsed.
+ * the spelling of numbers survive. The bytes must be a JSON object that has been parsed; `parsed`
+ * is what came of it, so that nothing has to be looked for that is not there.
  */
 export function setMembers(
   bytes: Uint8Array,
   members: Readonly<Record<string, unknown>>,
+  parsed?: Readonly<Record<string, unknown>>,
 ): Uint8Array {
+  if (parsed !== undefined && !Object.keys(members).some((name) => Object.hasOwn(parsed, name))) {
+    return addMembers(bytes, members, Object.keys(parsed).length > 0)
+  }
   const scan = scanJson(bytes)
   if (scan === undefined) return bytes
   const edits: { readonly span: Span; readonly text: Uint8Array }[] = []
@@ -224,6 +229,19 @@ export function setMembers(
     edits.push({ span: { start, end: start }, text: ENCODER.encode(text) })
   }
   return splice(bytes, edits)
+}
+
+/** All of them are new. */
+function addMembers(
+  bytes: Uint8Array,
+  members: Readonly<Record<string, unknown>>,
+  hasOthers: boolean,
+): Uint8Array {
+  const start = bytes.indexOf(123) + 1
+  const text = JSON.stringify(members).slice(1, -1)
+  if (text === '') return bytes
+  const added = ENCODER.encode(hasOthers ? `${text},` : text)
+  return joinBytes([bytes.subarray(0, start), added, bytes.subarray(start)])
 }
 
 function splice(

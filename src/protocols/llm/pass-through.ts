@@ -43,7 +43,9 @@ export function passThrough(
         path: state?.path ?? dialect.pathOf(endpoint, model),
         headers: bytes.length === 0 ? [] : [['content-type', 'application/json']],
         body:
-          Object.keys(changes).length > 0 ? setMembers(unsigned.bytes, changes) : unsigned.bytes,
+          Object.keys(changes).length > 0
+            ? setMembers(unsigned.bytes, changes, body)
+            : unsigned.bytes,
         dropped: unsigned.dropped,
       },
       stream,

@@ -8,10 +8,11 @@ import type {
 } from './dialect.ts'
 import { dialectOf } from './dialects/index.ts'
 import { invalidRequest, type LlmError } from './error.ts'
-import type { GuardRule } from './guards/guard-rule.ts'
+import { type Guard, type GuardRule, isRemote } from './guards/guard-rule.ts'
+import { guardPartsLater, HeldReader } from './guards/held-response.ts'
 import { EventGuard, guardParts } from './guards/response-guard.ts'
 import { joinBytes } from './json.ts'
-import type { NeutralRequest, StreamEvent } from './neutral.ts'
+import type { NeutralRequest, NeutralResponse, Part, StreamEvent } from './neutral.ts'
 import { passThrough } from './pass-through.ts'
 import { ToolNames } from './tool-names.ts'
 import type {
@@ -68,7 +69,11 @@ function translate(
   }
   const now = options.now ?? Math.floor(Date.now() / 1000)
   // What bears no mark came past as bytes, from a provider that speaks the client's dialect.
-  const read = from.client?.readRequest(bytes, { maker: `unmarked ${from.name}`, now })
+  const read = from.client?.readRequest(bytes, {
+    maker: `unmarked ${from.name}`,
+    now,
+    parsed: options.described?.body,
+  })
   if (read === undefined || !read.ok) return read as Read<never>
   const neutral = read.value
   const names = new ToolNames(neutral, to.maxToolName)
@@ -87,6 +92,7 @@ function translate(
       request: written.value,
       stream: neutral.stream,
       response: (response) => call.response(response),
+      ...(call.waits ? { responseLater: (response) => call.responseLater(response) } : {}),
       error: (status, header, response) => {
         // Statuses that are no error, as redirects, are nothing a client could act on.
         const error = to.readError(status, header, response)
@@ -103,7 +109,7 @@ class Call {
   readonly #neutral: NeutralRequest
   readonly #names: ToolNames
   readonly #maker: string
-  readonly #guards: readonly GuardRule[]
+  readonly #guards: readonly Guard[]
 
   constructor(
     from: Dialect,
@@ -120,14 +126,37 @@ class Call {
     this.#guards = guards
   }
 
+  /** A guard is a service. */
+  get waits(): boolean {
+    return this.#guards.some(isRemote)
+  }
+
   response(bytes: Uint8Array): Read<TranslatedResponse> {
+    const read = this.#read(bytes)
+    if (!read.ok) return read
+    // What a service must judge is not let past without it.
+    if (this.waits) throw new Error('a service must be asked first')
+    return this.#write(read.value, guardParts(read.value.parts, this.#guards as GuardRule[]))
+  }
+
+  async responseLater(bytes: Uint8Array): Promise<Read<TranslatedResponse>> {
+    const read = this.#read(bytes)
+    if (!read.ok) return read
+    return this.#write(read.value, await guardPartsLater(read.value.parts, this.#guards))
+  }
+
+  #read(bytes: Uint8Array): Read<NeutralResponse> {
     const read = this.#to.readResponse(bytes, this.#maker)
     // What the provider did wrong is not the client's fault.
     if (!read.ok)
       return { ok: false, error: { ...read.error, status: Math.max(500, read.error.status) } }
-    const parts = guardParts(this.#names.restoreParts(read.value.parts), this.#guards)
+    const parts = this.#names.restoreParts(read.value.parts)
+    return { ok: true, value: { ...read.value, parts } }
+  }
+
+  #write(read: NeutralResponse, parts: readonly Part[] | LlmError): Read<TranslatedResponse> {
     if ('status' in parts) return { ok: false, error: parts }
-    const response = { ...read.value, parts }
+    const response = { ...read, parts }
     const written = this.#client().writeResponse(response, this.#neutral)
     const { id, model, usage } = response
     return {
@@ -138,8 +167,13 @@ class Call {
 
   openStream(): StreamTranslator {
     const writer = this.#client().writeStream(this.#neutral)
-    const guard = this.#guards.length === 0 ? undefined : new EventGuard(this.#guards)
-    return new TranslatedStream(this.#to.readStream(this.#maker), writer, this.#names, guard)
+    const reader = this.#to.readStream(this.#maker)
+    const guards = this.#guards
+    if (this.waits) {
+      return new TranslatedStream(new HeldReader(reader, guards), writer, this.#names)
+    }
+    const guard = guards.length === 0 ? undefined : new EventGuard(guards as GuardRule[])
+    return new TranslatedStream(reader, writer, this.#names, guard)
   }
 
   #client(): NonNullable<Dialect['client']> {
@@ -154,6 +188,7 @@ class TranslatedStream implements StreamTranslator {
   hasOutput = false
   isComplete = false
   error: LlmError | undefined
+  readonly settle?: () => Promise<Uint8Array>
   #hasStarted = false
   readonly #reader: StreamReader
   readonly #writer: StreamWriter
@@ -165,6 +200,9 @@ class TranslatedStream implements StreamTranslator {
     this.#reader = reader
     this.#writer = writer
     this.#names = names
+    if (reader instanceof HeldReader) {
+      this.settle = async () => this.#write(await reader.settle())
+    }
   }
 
   get headers(): StreamWriter['headers'] {

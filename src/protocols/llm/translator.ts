@@ -8,7 +8,7 @@ import type {
   WireRequest,
 } from './dialect.ts'
 import type { Header, LlmError, WireError } from './error.ts'
-import type { GuardRule } from './guards/guard-rule.ts'
+import type { Guard } from './guards/guard-rule.ts'
 import type { NeutralRequest } from './neutral.ts'
 import type { MapId } from './state/state-edits.ts'
 
@@ -35,7 +35,7 @@ export interface TranslateOptions {
   readonly maker: string
   readonly maxOutputTokens?: number | undefined
   /** For what the model writes; of translated calls alone. */
-  readonly guards?: readonly GuardRule[] | undefined
+  readonly guards?: readonly Guard[] | undefined
   /** Ids of what the provider stores, where bytes pass; absent: as they are. */
   readonly state?: StateMaps | undefined
   /** Seconds since 1970; absent: now. */
@@ -61,6 +61,8 @@ export interface TranslatedCall {
   readonly stream: boolean
   /** A whole response with status 2xx. */
   response(bytes: Uint8Array): Read<TranslatedResponse>
+  /** The same where guards must be waited for; absent: there are none. */
+  readonly responseLater?: (bytes: Uint8Array) => Promise<Read<TranslatedResponse>>
   /** Any other response of the provider, in the client's dialect. */
   error(status: number, header: HeaderLookup, bytes: Uint8Array): WireError
   /** A streamed response with status 2xx. */
@@ -84,6 +86,8 @@ export interface StreamTranslator extends ResponseSummary {
   push(bytes: Uint8Array): Uint8Array
   /** The provider's body is over: what remains, or an error where it is over too early. */
   end(): Uint8Array
+  /** After `end`, what waited for guards; absent: nothing did. */
+  readonly settle?: () => Promise<Uint8Array>
   /** The gateway gives up: an error in the client's dialect, without a clean end. */
   abort(error: LlmError): Uint8Array
 }

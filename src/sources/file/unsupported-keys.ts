@@ -2,7 +2,6 @@ import type { Message } from '../../reach/checks/place.ts'
 
 /** Policies that files written for others may name. */
 export const UNSUPPORTED_POLICIES: readonly string[] = [
-  'ai',
   'backendTunnel',
   'delay',
   'extProc',
@@ -36,6 +35,16 @@ const CREDENTIALS: Readonly<Record<string, string>> = {
 }
 
 const FOREIGN: readonly Foreign[] = [
+  {
+    keys: ['promptGuard'],
+    beside: 'modelAliases',
+    hint: 'write it as the policy `guardrails`, beside `ai`',
+  },
+  {
+    keys: ['transformations', 'promptCaching', 'routes'],
+    beside: 'modelAliases',
+    hint: 'nothing would do what it says, so it is rejected rather than ignored',
+  },
   {
     keys: ['replace'],
     beside: 'metadata',

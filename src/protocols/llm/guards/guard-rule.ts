@@ -9,6 +9,23 @@ export interface GuardRule {
   readonly rejection: LlmError | undefined
 }
 
+/** Somebody else decides, who takes time. */
+export interface RemoteGuard {
+  /** As many texts as there are, in their order; or why the call is rejected. Never throws. */
+  judge(messages: readonly GuardedMessage[]): Promise<readonly string[] | LlmError>
+}
+
+export interface GuardedMessage {
+  readonly role: string
+  readonly content: string
+}
+
+export type Guard = GuardRule | RemoteGuard
+
+export function isRemote(guard: Guard): guard is RemoteGuard {
+  return 'judge' in guard
+}
+
 /** In a stream, so many letters are held back; a longer match is masked piece by piece. */
 const MAX_LENGTH = 256
 

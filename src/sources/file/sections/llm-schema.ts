@@ -142,7 +142,7 @@ const providerHead = {
 
 export const modelSchema = z.strictObject(modelHead)
 export const providerSchema = z.strictObject(providerHead)
-export const MODEL_POLICIES = ['authorization', 'guardrails', ...POLICY_KEYS]
+export const MODEL_POLICIES = ['authorization', 'guardrails', 'ai', ...POLICY_KEYS]
 export const PROVIDER_POLICIES = POLICY_KEYS
 
 const goal = { model: z.string().min(1).max(256).describe('A model of `models`.') }
@@ -199,6 +199,7 @@ export const llmSchema = z.strictObject({
       modelSchema.extend({
         authorization: policySchema('authorization').optional().describe('Who may use it.'),
         guardrails: policySchema('guardrails').optional().describe('What is masked or rejected.'),
+        ai: policySchema('ai').optional().describe('What is changed in calls.'),
         ...policies,
       }),
     )

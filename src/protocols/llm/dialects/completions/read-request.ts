@@ -36,7 +36,7 @@ const READ: ReadonlySet<string> = new Set(
 const NEUTRAL_VALUES: Readonly<Record<string, unknown>> = { logprobs: false, store: false }
 
 export function readRequest(bytes: Uint8Array, context: ReadContext): NeutralRequest {
-  const body = readBody(bytes)
+  const body = context.parsed ?? readBody(bytes)
   const dropped = new Dropped()
   for (const [name, value] of Object.entries(body)) {
     if (name === 'functions' || name === 'function_call') {

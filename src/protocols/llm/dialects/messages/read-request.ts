@@ -42,7 +42,7 @@ interface Reading {
 }
 
 export function readRequest(bytes: Uint8Array, context: ReadContext): NeutralRequest {
-  const body = readBody(bytes)
+  const body = context.parsed ?? readBody(bytes)
   const dropped = new Dropped()
   for (const [name, value] of Object.entries(body)) {
     if (READ.has(name) || value === null) continue

@@ -43,7 +43,7 @@ const NEUTRAL_VALUES: Readonly<Record<string, unknown>> = {
 }
 
 export function readRequest(bytes: Uint8Array, context: ReadContext): NeutralRequest {
-  const body = readBody(bytes)
+  const body = context.parsed ?? readBody(bytes)
   const dropped = new Dropped()
   for (const [name, value] of Object.entries(body)) {
     if (READ.has(name) || value === null || NEUTRAL_VALUES[name] === value) continue

@@ -1,0 +1,86 @@
+import { connect, type Socket } from 'node:net'
+import type { ModelLoad, ModelLoadResult } from './load.ts'
+
+/*
+ * A process of its own: so many calls over some connections, one at a time on each, all of them to
+ * their end. With `hold`, each connection opens one stream that stays open until stdin ends.
+ */
+
+const load: ModelLoad = JSON.parse(process.argv[2] ?? '{}')
+const body = JSON.stringify(load.body)
+const fields = load.headers.map((field) => `${field}\r\n`).join('')
+const HEAD = `POST ${load.path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n`
+const REQUEST = `${HEAD}${fields}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+
+let left = load.requests
+let done = 0
+let failed = 0
+let sample = ''
+let opened = 0
+
+for (let at = 0; at < load.connections; at++) open()
+
+function open(): void {
+  const socket = connect({ port: load.port, host: '127.0.0.1', noDelay: true })
+  let received = ''
+  socket.setEncoding('latin1')
+  socket.on('connect', () => send(socket))
+  socket.on('error', () => socket.destroy())
+  socket.on('close', () => finish('the connection was closed'))
+  socket.on('data', (text) => {
+    received += String(text)
+    if (load.hold === true) {
+      if (opened < load.connections && received.includes('data: ')) {
+        received = ''
+        socket.removeAllListeners('data').on('data', () => {})
+        if (++opened === load.connections) report()
+      }
+      return
+    }
+    if (!isComplete(received)) return
+    check(received)
+    received = ''
+    send(socket)
+  })
+}
+
+function send(socket: Socket): void {
+  if (load.hold !== true && left-- <= 0) return
+  socket.write(REQUEST, 'latin1')
+}
+
+function isComplete(text: string): boolean {
+  const end = text.indexOf('\r\n\r\n')
+  if (end < 0) return false
+  const length = /\r\ncontent-length: *(\d+)/i.exec(text.slice(0, end))?.[1]
+  if (length !== undefined) return text.length >= end + 4 + Number(length)
+  return text.endsWith('\r\n0\r\n\r\n')
+}
+
+/** What is cheap and wrong must not count as fast. */
+function check(text: string): void {
+  const isGood = text.startsWith('HTTP/1.1 200') && load.wanted.every((word) => text.includes(word))
+  const pieces = text.split('a word or two').length - 1
+  if (isGood && pieces === 50) done++
+  else {
+    failed++
+    sample = text.slice(0, 2_000)
+  }
+  if (done + failed === load.requests) report()
+}
+
+function finish(why: string): void {
+  if (done + failed === load.requests || load.hold === true) return
+  failed = load.requests - done
+  sample ||= why
+  report()
+}
+
+function report(): void {
+  const result: ModelLoadResult = { done, failed, sample, opened }
+  process.stdout.write(`${JSON.stringify(result)}\n`, () => {
+    if (load.hold !== true) process.exit(0)
+  })
+}
+
+if (load.hold === true) process.stdin.resume().on('end', () => process.exit(0))

@@ -1,0 +1,78 @@
+import { fileURLToPath } from 'node:url'
+import { cpuOf, runToEnd } from '../proxy/processes.ts'
+import type { ModelGateway } from './peers.ts'
+
+/** What ./client.ts is asked for. */
+export interface ModelLoad {
+  readonly port: number
+  readonly path: string
+  /** `name: value` */
+  readonly headers: readonly string[]
+  readonly body: object
+  readonly connections: number
+  readonly requests: number
+  /** What a complete response has. */
+  readonly wanted: readonly string[]
+  readonly hold?: boolean
+}
+
+export interface ModelLoadResult {
+  readonly done: number
+  readonly failed: number
+  /** Of a response that was not as wanted. */
+  readonly sample: string
+  readonly opened: number
+}
+
+/** One kind of call. */
+export interface CallForm {
+  readonly name: string
+  readonly path: string
+  readonly body: object
+  readonly wanted: readonly string[]
+}
+
+const CONVERSATION = [
+  { role: 'system', content: 'You are a helpful assistant who answers in plain words.' },
+  { role: 'user', content: 'Which gateway is the one to choose? '.repeat(4) },
+]
+
+const COMPLETIONS = { model: 'mock-model', messages: CONVERSATION, max_tokens: 200 }
+
+export const PLAIN: CallForm = {
+  name: 'plain',
+  path: '/v1/chat/completions',
+  body: COMPLETIONS,
+  wanted: ['"completion_tokens":50'],
+}
+
+export const STREAM: CallForm = {
+  name: 'stream of 50',
+  path: '/v1/chat/completions',
+  body: { ...COMPLETIONS, stream: true },
+  wanted: ['[DONE]'],
+}
+
+export const CLIENT: string = fileURLToPath(import.meta.resolve('./client.ts'))
+
+/** µs of CPU of the gateway for each of so many calls. */
+export async function costOfCalls(
+  gateway: ModelGateway,
+  form: CallForm,
+  requests: number,
+  connections = 4,
+): Promise<number> {
+  const { port, headers } = gateway
+  const { pid } = gateway.started
+  const load: ModelLoad = { ...form, port, headers, connections, requests }
+  const before = cpuOf(pid)
+  const result: ModelLoadResult = JSON.parse(
+    await runToEnd('load', process.execPath, [CLIENT, JSON.stringify(load)]),
+  )
+  const after = cpuOf(pid)
+  if (result.failed > 0 || result.done !== requests) {
+    const { failed, sample } = result
+    throw new Error(`${gateway.name}, ${form.name}: ${failed} calls went wrong: ${sample}`)
+  }
+  return ((after.user + after.kernel - before.user - before.kernel) * 1e6) / requests
+}

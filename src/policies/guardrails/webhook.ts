@@ -1,0 +1,117 @@
+import { readJson } from '../../cel/values/json-read.ts'
+import type { Answer } from '../../exchange/ask.ts'
+import type { Exchange } from '../../exchange/exchange.ts'
+import type { CallWebhook, GuardedMessage, WebhookVerdict } from '../../exchange/webhook.ts'
+import type { ValidPolicy } from '../../model/policy.ts'
+import type { CompileContext } from '../define.ts'
+import type { Header } from '../service-headers.ts'
+import type { Webhook } from './schema.ts'
+
+/*
+ * The protocol that guardrail webhooks of other gateways speak, so that they work here:
+ *
+ *   POST /request   {"body": {"messages": [{"role", "content"}]}}
+ *   POST /response  {"body": {"choices": [{"message": {"role", "content"}}]}}
+ *
+ * The response is {"action": …}: without a `body` it passes, with an object of the same shape as
+ * it was sent its texts take the place of the others, and with a string it is rejected, with
+ * `status_code`. What is anything else is a failure.
+ */
+
+/** Masked texts may be longer than the ones that were sent. */
+const MAX_RESPONSE = 16 * 1024 * 1024
+
+export function compileWebhook(
+  { target, path, timeout, includeRequestHeaders }: Webhook,
+  policy: ValidPolicy,
+  context: CompileContext,
+): CallWebhook {
+  const ask = context.connect(target, policy, '1.1')
+  const names = includeRequestHeaders.map((name) => name.toLowerCase())
+  return async (exchange, phase, messages) => {
+    const own: Header[] = [
+      ['content-type', 'application/json'],
+      ['accept', 'application/json'],
+    ]
+    const response = await ask(exchange, {
+      method: 'POST',
+      path: `${path}/${phase}`,
+      authority: '',
+      headers: [...own, ...headersOf(exchange, names)],
+      body: Buffer.from(JSON.stringify({ body: bodyOf(phase, messages) })),
+      timeout,
+      maxBytes: MAX_RESPONSE,
+    })
+    if ('failure' in response) return failed(response.failure)
+    return readVerdict(response, phase, messages.length)
+  }
+}
+
+const FRAMING: ReadonlySet<string> = new Set(['host', 'content-type', 'accept', 'content-length'])
+
+function headersOf({ request }: Exchange, names: readonly string[]): readonly Header[] {
+  return names.flatMap((name): Header[] => {
+    const value = FRAMING.has(name) ? undefined : request.headers.get(name)
+    return value === undefined ? [] : [[name, value]]
+  })
+}
+
+function bodyOf(phase: 'request' | 'response', messages: readonly GuardedMessage[]): object {
+  if (phase === 'request') return { messages }
+  return { choices: messages.map((message) => ({ message })) }
+}
+
+function readVerdict(
+  { status, body }: Answer,
+  phase: 'request' | 'response',
+  count: number,
+): WebhookVerdict {
+  if (status !== 200) return failed(`status ${status}`)
+  const value = readJson(Buffer.from(body).toString('utf8'), { duplicates: 'refuse' })
+  const action = memberOf(value, 'action')
+  if (!isObject(action)) return failed('no action')
+  const said = memberOf(action, 'body')
+  if (said === undefined || said === null) {
+    // A status without a body would be a rejection that was misread as consent.
+    return memberOf(action, 'status_code') === undefined
+      ? { kind: 'passed' }
+      : failed('a status without a body')
+  }
+  if (typeof said === 'string') return rejected(said, memberOf(action, 'status_code'))
+  const texts = phase === 'request' ? textsOf(said, 'messages') : textsOf(said, 'choices')
+  if (texts === undefined) return failed('no messages')
+  return texts.length === count ? { kind: 'masked', texts } : failed('another number of messages')
+}
+
+function rejected(message: string, status: unknown): WebhookVerdict {
+  if (status === undefined || status === null) return { kind: 'rejected', message }
+  const number = Number(status)
+  // What a webhook rejects is never a success, whatever it says.
+  const isError = Number.isInteger(number) && number >= 400 && number <= 599
+  return isError ? { kind: 'rejected', status: number, message } : { kind: 'rejected', message }
+}
+
+function textsOf(body: unknown, member: 'messages' | 'choices'): readonly string[] | undefined {
+  const list = memberOf(body, member)
+  if (!Array.isArray(list)) return undefined
+  const texts: string[] = []
+  for (const item of list) {
+    const message = member === 'choices' ? memberOf(item, 'message') : item
+    const content = memberOf(message, 'content')
+    if (typeof content !== 'string') return undefined
+    texts.push(content)
+  }
+  return texts
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function failed(detail: string): WebhookVerdict {
+  return { kind: 'failed', detail }
+}

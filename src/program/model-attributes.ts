@@ -1,0 +1,81 @@
+import { type JsonForm, readJson } from '../cel/values/json-read.ts'
+import { double } from '../cel/values/number.ts'
+import type { JsonObject } from '../cel/values/value.ts'
+import { type Reply, reply } from '../exchange/reply.ts'
+import { CONTENT_MEMBERS } from '../protocols/llm/content-members.ts'
+import type { RequestSummary } from '../protocols/llm/dialect.ts'
+import type { Cost } from '../protocols/llm/index.ts'
+import { decodeUtf8 } from '../protocols/llm/json.ts'
+import type { Usage } from '../protocols/llm/usage.ts'
+
+/* What expressions read of a call to a model. */
+
+/** Fields of requests that are no parameters but what is talked about. */
+const CONTENT = new Set(['model', ...CONTENT_MEMBERS, 'tools'])
+
+/** About four bytes of English are a token; what is counted exactly is known afterwards. */
+const BYTES_PER_TOKEN = 4
+
+/**
+ * What reading a body may cost (cel/values/fuel.ts): tens of milliseconds for one that was made to
+ * cost, and some 30,000 fields, which no conversation comes near.
+ */
+const READING_FUEL = 2_000_000
+
+export function attributesOf(summary: RequestSummary, body: JsonObject, size: number): JsonObject {
+  const params: Record<string, JsonObject[string]> = {}
+  for (const [name, value] of Object.entries(body)) {
+    if (!CONTENT.has(name)) params[name] = value
+  }
+  const prompt = body.messages ?? body.input ?? body.contents ?? body.prompt
+  const { tools } = body
+  return {
+    ...(summary.model === '' ? {} : { requestModel: summary.model }),
+    streaming: summary.stream,
+    params,
+    ...(prompt === undefined ? {} : { prompt }),
+    ...(tools === undefined ? {} : { tools }),
+    inputTokens: Math.ceil(size / BYTES_PER_TOKEN),
+  }
+}
+
+export function tokensOf({ input, output, total }: Usage): JsonObject {
+  return { inputTokens: input, outputTokens: output, totalTokens: total }
+}
+
+/** `llm.cost` in expressions: US dollars. */
+export function costOf(cost: Cost): JsonObject {
+  const { total, input, output, cacheRead, cacheWrite, reasoning } = cost
+  const dollars = (amount: bigint) => double(Number(amount) / 1e12)
+  return {
+    total: dollars(total),
+    input: dollars(input),
+    output: dollars(output),
+    cacheRead: dollars(cacheRead),
+    cacheWrite: dollars(cacheWrite),
+    reasoning: dollars(reasoning),
+  }
+}
+
+/** A Reply says what is wrong with it. */
+export function readObject(bytes: Uint8Array, form?: JsonForm): JsonObject | Reply {
+  const allowance = { left: READING_FUEL }
+  const text = decodeUtf8(bytes)
+  if (text === undefined) return invalid('The body is not UTF-8.')
+  const body = readJson(text, { duplicates: 'refuse', allowance, form })
+  if (allowance.left < 0) return TOO_COSTLY
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    return invalid('The body is not a JSON object, or names a field twice.')
+  }
+  return body as JsonObject
+}
+
+const TOO_COSTLY = {
+  ...invalid('The body has too many fields to be read.', 'too_many_fields'),
+  status: 413,
+}
+
+export function invalid(message: string, code?: string): Reply {
+  const said = { ...reply(400, 'bad-request'), detail: code ?? 'model-request', message }
+  return code === undefined ? said : { ...said, code }
+}

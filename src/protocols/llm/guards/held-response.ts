@@ -1,0 +1,128 @@
+import type { StreamReader } from '../dialect.ts'
+import type { LlmError } from '../error.ts'
+import type { Part, StreamEvent } from '../neutral.ts'
+import { guardMessages } from './guard-messages.ts'
+import type { Guard } from './guard-rule.ts'
+
+/* Responses that are not seen by anyone before services have judged the whole of them. */
+
+/** Characters of a stream that are held at most. */
+const MAX_HELD = 16 * 1024 * 1024
+
+/** Of a whole response. */
+export async function guardPartsLater(
+  parts: readonly Part[],
+  guards: readonly Guard[],
+): Promise<readonly Part[] | LlmError> {
+  const places = parts.flatMap((part, at) => (textOf(part) === '' ? [] : [at]))
+  const messages = places.map((at) => ({ role: 'assistant', content: textOf(parts[at]) }))
+  const guarded = await guardMessages(messages, guards)
+  if ('status' in guarded) return guarded
+  const texts = new Map(places.map((at, index) => [at, guarded[index] ?? '']))
+  return parts.map((part, at): Part => {
+    const text = texts.get(at)
+    if (text === undefined || text === textOf(part)) return part
+    // A signature is for the text that its maker wrote.
+    if (part.kind === 'reasoning') return { ...part, text, signature: undefined }
+    return { ...part, text } as Part
+  })
+}
+
+function textOf(part: Part | undefined): string {
+  if (part === undefined) return ''
+  const { kind } = part
+  return kind === 'text' || kind === 'refusal' || kind === 'reasoning' ? part.text : ''
+}
+
+/** Of a stream: it is read to its end, and leaves as one piece. */
+export class HeldReader implements StreamReader {
+  readonly #reader: StreamReader
+  readonly #guards: readonly Guard[]
+  #events: StreamEvent[] = []
+  #size = 0
+
+  constructor(reader: StreamReader, guards: readonly Guard[]) {
+    this.#reader = reader
+    this.#guards = guards
+  }
+
+  push(bytes: Uint8Array): readonly StreamEvent[] {
+    this.#hold(this.#reader.push(bytes))
+    return []
+  }
+
+  end(): readonly StreamEvent[] {
+    this.#hold(this.#reader.end())
+    return []
+  }
+
+  #hold(events: readonly StreamEvent[]): void {
+    if (this.#size > MAX_HELD) return
+    for (const event of events) {
+      if (event.kind === 'ping') continue
+      if (event.kind === 'delta') this.#size += event.text.length
+      this.#events.push(event)
+    }
+    if (this.#size > MAX_HELD) this.#events = [...this.#first, { kind: 'error', error: TOO_LONG }]
+  }
+
+  get #first(): readonly StreamEvent[] {
+    return this.#events.slice(0, 1).filter(({ kind }) => kind === 'start')
+  }
+
+  /** The body is over: all events, as the guards leave them. */
+  async settle(): Promise<readonly StreamEvent[]> {
+    const texts = textsOf(this.#events)
+    const blocks = [...texts.keys()]
+    const messages = blocks.map((block) => ({
+      role: 'assistant',
+      content: texts.get(block) ?? '',
+    }))
+    const guarded = await guardMessages(messages, this.#guards)
+    if ('status' in guarded) return [...this.#first, { kind: 'error', error: guarded }]
+    const changed = new Map(
+      blocks.flatMap((block, at) => {
+        const text = guarded[at] ?? ''
+        return text === texts.get(block) ? [] : [[block, text] as const]
+      }),
+    )
+    return changed.size === 0 ? this.#events : withTexts(this.#events, changed)
+  }
+}
+
+const TOO_LONG: LlmError = {
+  status: 502,
+  type: 'server',
+  message: 'The response is too long to be checked.',
+}
+
+/** By block, in the order in which they begin; blocks without any are left out. */
+function textsOf(events: readonly StreamEvent[]): ReadonlyMap<number, string> {
+  const calls = new Set<number>()
+  const pieces = new Map<number, string[]>()
+  for (const event of events) {
+    if (event.kind === 'blockStart' && event.part.kind === 'toolCall') calls.add(event.block)
+    if (event.kind !== 'delta' || calls.has(event.block) || event.text === '') continue
+    const known = pieces.get(event.block)
+    if (known === undefined) pieces.set(event.block, [event.text])
+    else known.push(event.text)
+  }
+  return new Map([...pieces].map(([block, own]) => [block, own.join('')]))
+}
+
+/** A text that was changed is one piece, and has no signature. */
+function withTexts(
+  events: readonly StreamEvent[],
+  changed: ReadonlyMap<number, string>,
+): readonly StreamEvent[] {
+  const written = new Set<number>()
+  return events.flatMap((event): readonly StreamEvent[] => {
+    if (event.kind === 'signature' && changed.has(event.block)) return []
+    if (event.kind !== 'delta') return [event]
+    const text = changed.get(event.block)
+    if (text === undefined) return [event]
+    if (written.has(event.block)) return []
+    written.add(event.block)
+    return text === '' ? [] : [{ ...event, text }]
+  })
+}
