@@ -9,7 +9,9 @@ import type {
   McpEndpoint,
   McpEndpointOptions,
   ServerOptions,
+  StdioServer,
 } from '../protocols/mcp/index.ts'
+import { readPinFile } from '../protocols/mcp/schema.ts'
 import type { Sending } from '../protocols/mcp/server.ts'
 import type { McpResponder } from '../protocols/mcp/serving.ts'
 import type { StdioOptions } from '../protocols/mcp/stdio-process.ts'
@@ -23,6 +25,7 @@ import type { Compilation } from './compilation.ts'
 import { type McpAddress, mcpAddress } from './mcp-address.ts'
 import { prepareCall } from './mcp-call.ts'
 import { mcpGuardsFor } from './mcp-guards.ts'
+import { reportUnpinned } from './mcp-pins.ts'
 import type { Permit } from './permit.ts'
 import type { McpProgram, McpUpstream } from './program.ts'
 import { sealKeyOf } from './seal-key.ts'
@@ -49,10 +52,12 @@ export function openMcpUpstream(
     options: backend.options,
     sealKey: sealKeyOf(compilation.services),
     rules: {
-      isGuarded: mcp.isGuarded,
+      isGuarded: mcp.isGuarded || servers.some(({ pins }) => pins !== undefined),
       decide: (exchange, message) => mcp.decide(exchange, message).permit,
       admit: (exchange, message) => mcp.admit(exchange, message).permit,
       shows: (exchange, message) => mcp.shows(exchange, message),
+      stepUp: (exchange) => mcp.stepUp(exchange),
+      unpinned: reportUnpinned,
     },
     guardsFor: mcpGuardsFor,
   }
@@ -99,7 +104,10 @@ function openServer(
   target: McpTarget,
   around: readonly Layer[],
 ): ServerOptions | undefined {
-  if (target.transport === 'stdio') return openProcess(compilation, backend, target)
+  const pinned = pinsOf(target)
+  if (pinned === 'invalid') return undefined
+  if (target.transport === 'stdio')
+    return { ...openProcess(compilation, backend, target), ...pinned }
   if (target.transport !== 'mcp') return undefined
   const { reach, sections } = compilation
   const layers = reach.within(around, { backend, server: target })
@@ -127,7 +135,16 @@ function openServer(
       keepsCredentials: auth?.kind === 'passthrough',
     }),
     timeout: attemptTime(http?.requestTimeout) || DEFAULT_TIMEOUT,
+    ...pinned,
   }
+}
+
+function pinsOf({ name, pins }: McpTarget): Pick<ServerOptions, 'pins'> | 'invalid' {
+  if (pins === undefined) return { pins: undefined }
+  const file = readPinFile(pins.file.text)
+  // Its source said so: what is not understood approves nothing.
+  if (typeof file === 'string') return 'invalid'
+  return { pins: { mode: pins.mode, tools: file.get(name) ?? new Map() } }
 }
 
 /** Half an hour. */
@@ -138,7 +155,7 @@ function openProcess(
   { contexts, services }: Compilation,
   backend: McpBackend,
   { name, options }: McpTarget,
-): ServerOptions {
+): StdioServer {
   const key = `mcp ${backend.name}/${name} ${canonicalJson(options)}`
   const held = contexts.keepAs(key, () => new HeldProcesses())
   const sessionTtl = services.mcpSessionTtl ?? DEFAULT_SESSION_TTL

@@ -5,6 +5,7 @@ import { serveMcp } from './endpoint.ts'
 import { type GuardsFor, guardServer } from './guarded-server.ts'
 import { HttpMcpServer, type HttpServerOptions } from './http-server.ts'
 import { Names } from './names.ts'
+import { type PinOptions, Pins } from './pins.ts'
 import { Seal } from './seal.ts'
 import type { McpServer, Sending } from './server.ts'
 import type { EndpointPlan, McpResponder, McpRules } from './serving.ts'
@@ -22,9 +23,15 @@ export interface McpEndpointOptions<P> {
   readonly guardsFor: GuardsFor
 }
 
-export type ServerOptions =
-  | ({ readonly kind: 'http' } & HttpServerOptions)
-  | ({ readonly kind: 'stdio'; readonly held: HeldServer } & StdioServerOptions)
+export type HttpServer = { readonly kind: 'http' } & HttpServerOptions
+export type StdioServer = {
+  readonly kind: 'stdio'
+  readonly held: HeldServer
+} & StdioServerOptions
+
+export type ServerOptions = (HttpServer | StdioServer) & {
+  readonly pins: PinOptions | undefined
+}
 
 /** What lives on across reloads: a server with processes of its own. */
 export interface HeldServer {
@@ -50,6 +57,7 @@ export function createMcpEndpoint<P>(given: McpEndpointOptions<P>): McpEndpoint 
       isPrefixed,
     ),
     catalog: new Catalog(),
+    pins: given.servers.map((own) => own.pins && new Pins(own.pins)),
     rules,
     seal: new Seal(sealKey),
     failsOpen: failureMode === 'FailOpen',

@@ -92,5 +92,6 @@ export const CAUSE = label('cause', 'what the rule came to', [
   'unset',
   'no-allow-match',
   'invalid-policy',
+  'pin',
   'none',
 ])
