@@ -1,5 +1,6 @@
 import type { Exchange } from '../../exchange/exchange.ts'
 import type { Header } from '../../exchange/header-edit.ts'
+import type { MessageStreams } from '../../exchange/message-streams.ts'
 import type { Reply } from '../../exchange/reply.ts'
 import type { McpMessage } from './attributes.ts'
 import type { Catalog } from './catalog.ts'
@@ -50,6 +51,8 @@ export interface EndpointPlan<P> {
   readonly pins: readonly (Pins | undefined)[]
   readonly rules: McpRules<P>
   readonly seal: Seal
+  /** Of clients that speak the transport of 2024-11-05. */
+  readonly streams: MessageStreams
   readonly failsOpen: boolean
   /** Servers have to be told again who a client is when another process goes on with its session. */
   readonly keepsInitialize: boolean
