@@ -12,6 +12,7 @@ import { hashKey } from './hash-key.ts'
 import { hashPassword } from './hash-password.ts'
 import { init } from './init.ts'
 import { lintCommand } from './lint.ts'
+import { pin } from './pin.ts'
 import { schema } from './print-schema.ts'
 import { proveCommand } from './prove.ts'
 import { replay } from './replay.ts'
@@ -38,6 +39,7 @@ export const COMMANDS: readonly Command[] = [
   replay,
   why,
   audit,
+  pin,
   convert,
   formatFile,
   token,

@@ -39,7 +39,8 @@ function headline(record: DecisionRecord, paint: Paint): string {
   return `${verdict}  ${paint('title', subjectOf(record))}${paint('title', status)}`
 }
 
-function verdictOf({ verdict, enforced, skipped }: DecisionRecord): string {
+function verdictOf({ verdict, enforced, skipped, cause }: DecisionRecord): string {
+  if (cause === 'pin' && skipped === true) return enforced ? 'hidden' : 'would hide'
   if (skipped === true) return 'skipped'
   return verdict === 'denied' && !enforced ? 'would deny' : verdict
 }
@@ -80,6 +81,7 @@ function because(record: DecisionRecord, paint: Paint): readonly string[] {
   if (cause === 'no-allow-match') return [paint('bad', 'no Allow rule matched')]
   if (cause === 'no-rules') return ['nothing stood against it']
   if (cause === 'invalid-policy') return invalidLines(record, paint)
+  if (cause === 'pin') return pinLines(record, paint)
   if (rule === undefined) return [cause]
   return [
     `${rule.action} rule ${paint('name', labelOf(rule))} of ${paint('name', rule.policy)} ${outcome(record)}`,
@@ -107,6 +109,12 @@ function invalidLines({ invalid, reason }: DecisionRecord, paint: Paint): readon
     `  ${paint('faint', `${origin} (${section}, ${level})`)}`,
     ...why,
   ]
+}
+
+function pinLines({ reason = '', skipped }: DecisionRecord, paint: Paint): readonly string[] {
+  const hint = 'look at what the server lists now; if it is approved, run `portcullis pin`'
+  const where = skipped === true ? 'left out of a list: ' : ''
+  return [paint('bad', `${where}${reason}`), paint('faint', hint)]
 }
 
 function outcome({ cause, rule }: DecisionRecord): string {

@@ -1,4 +1,5 @@
 import own from '../../package.json' with { type: 'json' }
+import { MessageStreams } from '../exchange/message-streams.ts'
 import type { Quotas } from '../exchange/quota.ts'
 import type { Model } from '../model/model.ts'
 import { addedIn, patched } from '../model/model-patch.ts'
@@ -9,7 +10,7 @@ import { type Batch, DecisionBatch } from '../proxy/decision-batch.ts'
 import { Gateway } from '../proxy/gateway.ts'
 import { QuotaLeases } from '../proxy/quota-leases.ts'
 import type { QuotaOrder } from '../proxy/quota-messages.ts'
-import type { Decided, Order, Report } from '../proxy/worker-messages.ts'
+import type { Decided, Order, Report, Streamed } from '../proxy/worker-messages.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { openLog } from '../telemetry/open-log.ts'
@@ -33,6 +34,10 @@ export function runWorker(number: string): Promise<number> {
       send: (message) => {
         if (process.connected) process.send?.(message, () => {})
       },
+    })
+    const streams = new MessageStreams((message) => {
+      const streamed: Streamed = { kind: 'streamed', message }
+      if (process.connected) process.send?.(streamed, () => {})
     })
     let isDraining = false
     const drain = async () => {
@@ -59,6 +64,10 @@ export function runWorker(number: string): Promise<number> {
         quotas.receive(order)
         return
       }
+      if (order.kind === 'streamed') {
+        streams.receive(order.message)
+        return
+      }
       if (order.kind === 'log-level') {
         serving?.log.setLevel(order.level)
         return
@@ -66,7 +75,7 @@ export function runWorker(number: string): Promise<number> {
       if (order.kind === 'apply') {
         resumeOptimization()
         boundYoungSpace()
-        serving ??= begin(order.settings, number, order.ticketSecret, quotas)
+        serving ??= begin(order.settings, number, order.ticketSecret, { quotas, streams })
         if (order.logLevel !== undefined) serving.log.setLevel(order.logLevel)
         const { gateway } = serving
         const { patch, secrets, isStrict } = order
@@ -119,7 +128,7 @@ function begin(
   settings: Settings,
   number: string,
   ticketSecret: Uint8Array,
-  quotas: Quotas,
+  shared: { readonly quotas: Quotas; readonly streams: MessageStreams },
 ): Serving {
   // Processes that write to one pipe do not mix their lines up to this length.
   const { log, sink } = openLog({ ...settings.logging, piece: 4_096 })
@@ -136,7 +145,7 @@ function begin(
     worker: { number: Number(number), count: Number(process.env['PORTCULLIS_WORKERS'] ?? 1) },
     ticketSecret,
     version,
-    quotas,
+    ...shared,
     writeDecision: batch && ((record) => batch.add(record)),
   })
   const close = async () => {

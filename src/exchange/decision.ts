@@ -15,6 +15,8 @@ export interface RulePlace {
   readonly expression: string
   readonly mode: 'Enforce' | 'Audit'
   readonly origin: string
+  /** Of a Require rule: scopes of OAuth with which a request would pass it. */
+  readonly scopes?: readonly string[]
 }
 
 /** A policy that is invalid, and where it was written. */
@@ -51,6 +53,7 @@ export interface Judgement {
     | 'no-allow-match'
     | 'no-rules'
     | 'invalid-policy'
+    | 'pin'
   /** Absent where no Allow rule matched, or where nothing stood against it. */
   readonly rule: RulePlace | undefined
   readonly failure: Failure | undefined

@@ -137,6 +137,8 @@ export class Exchange implements StageVariables {
   detail = ''
   /** How errors of the gateway are written for this client; undefined: as those of HTTP are. */
   errorFormat: ErrorFormat | undefined = undefined
+  /** Where OAuth clients find out what this resource is; empty: nobody says so. */
+  resourceMetadata = ''
   /** Why an authentication turned it away, where one did. Decision records read it. */
   refusal: Refusal | undefined = undefined
   bytesReceived = 0

@@ -1,5 +1,6 @@
 import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
 import type { JsonObject } from './json.ts'
+import type { Material } from './material.ts'
 import type { Attached } from './policy.ts'
 import type { ValueMatch } from './route.ts'
 
@@ -125,6 +126,14 @@ export interface McpTarget {
   readonly transport: 'mcp' | 'sse' | 'stdio' | 'openapi'
   readonly options: JsonObject
   readonly policies: readonly Attached[]
+  /** Tools other than the approved ones are hidden, or reported. */
+  readonly pins?: McpPins
+}
+
+export interface McpPins {
+  readonly mode: 'Enforce' | 'Audit'
+  /** protocols/mcp/schema.ts reads it. */
+  readonly file: Material
 }
 
 /** Answers 500 to what would have been its share. */

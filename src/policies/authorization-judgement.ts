@@ -331,6 +331,7 @@ function report(
 
 export function placeOf(rule: PlacedRule): RulePlace {
   const { action, expression, policy, index } = rule
+  const scopes = policy.value.rules[index]?.scopes
   return {
     policy: policy.policy,
     section: policy.section,
@@ -342,6 +343,7 @@ export function placeOf(rule: PlacedRule): RulePlace {
     expression: expression.text,
     mode: policy.value.mode,
     origin: originOf(rule),
+    ...(scopes === undefined ? {} : { scopes }),
   }
 }
 

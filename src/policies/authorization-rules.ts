@@ -18,6 +18,8 @@ export interface AuthorizationRule {
   readonly field: string
   /** Set by the source, which knows the place. */
   readonly origin?: Origin
+  /** Of a Require rule: what a token that fails it lacks. Clients are told to ask for these. */
+  readonly scopes?: readonly string[]
 }
 
 const matchExpressions = () =>
@@ -27,7 +29,29 @@ const matchExpressions = () =>
     .max(256)
     .describe('One or more expressions. Allow and Deny need one that is true, Require all.')
 
-const rule = () =>
+/** RFC 6749 §3.3 */
+const scopes = () =>
+  z
+    .array(
+      z
+        .string()
+        .max(256)
+        .regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/),
+    )
+    .min(1)
+    .max(32)
+    .optional()
+    .describe(
+      'Of a Require rule: scopes of OAuth that a client can ask for to pass it. What the rule ' +
+        'denies stays in lists, and a call is answered with 403 and `insufficient_scope`.',
+    )
+
+/** Only where the schema has it. */
+interface Scoped {
+  readonly scopes?: unknown
+}
+
+const rule = (more: Scopes) =>
   z.union([
     expression('rule').describe('An Allow rule.'),
     oneOfKeys(
@@ -35,15 +59,26 @@ const rule = () =>
         allow: expression('rule').optional().describe('Admits a request for which it is true.'),
         require: expression('rule').optional().describe('Refuses a request unless it is true.'),
         deny: expression('rule').optional().describe('Refuses a request for which it is true.'),
+        ...more,
       }),
       ['allow', 'require', 'deny'],
-    ),
+    ).check(({ value, issues }) => {
+      if ((value as Scoped).scopes === undefined || value.require !== undefined) return
+      issues.push(issue(value, ...ONLY_REQUIRE, ['scopes']))
+    }),
   ])
+
+type Scopes = { readonly scopes?: ReturnType<typeof scopes> }
+
+const ONLY_REQUIRE = [
+  '`scopes` goes with a Require rule',
+  { rule: 'excludes', hint: 'write `require`: what it denies can be passed with more scopes' },
+] as const
 
 const ACTIONS = { allow: 'Allow', require: 'Require', deny: 'Deny' } as const
 
 /** The block form `{action, policy: {matchExpressions}}` or the short form `{rules: […]}`. */
-export const authorizationRules = () =>
+export const authorizationRules = (more: Scopes = {}) =>
   z
     .strictObject({
       action: choice('Allow', 'Require', 'Deny')
@@ -54,7 +89,7 @@ export const authorizationRules = () =>
         .optional()
         .describe('The expressions of the action.'),
       rules: z
-        .array(rule())
+        .array(rule(more))
         .min(1)
         .max(10_000)
         .optional()
@@ -62,9 +97,13 @@ export const authorizationRules = () =>
       mode: choice('Enforce', 'Audit')
         .prefault('Enforce')
         .describe('Audit decides and records what it would have done, and lets everything pass.'),
+      ...more,
     })
     .check(({ value, issues }) => {
       const { action, policy, rules } = value
+      if ((value as Scoped).scopes !== undefined && action !== 'Require') {
+        issues.push(issue(value, ...ONLY_REQUIRE, ['scopes']))
+      }
       if (rules !== undefined) {
         const other = action !== undefined ? 'action' : policy !== undefined ? 'policy' : undefined
         if (other === undefined) return
@@ -86,20 +125,28 @@ export const authorizationRules = () =>
         issues.push(issue(value, `\`${missing}\` is missing`, { rule: 'missing', hint }))
       }
     })
-    .transform(({ action, policy, rules, mode }): Authorization => {
+    .transform(({ action, policy, rules, mode, ...rest }): Authorization => {
       if (rules !== undefined) return { rules: rules.map(toRule), mode }
       return {
         rules: (policy?.matchExpressions ?? []).map((expression, index) => ({
           action: action as Action,
           expression,
           field: `policy.matchExpressions[${index}]`,
+          ...scopesIn(rest),
         })),
         mode,
       }
     })
 
+/** For `mcpAuthorization`: calls can be repeated with a token that has more scopes. */
+export const scopedRules = () => authorizationRules({ scopes: scopes() })
+
+function scopesIn({ scopes: own }: Scoped): Pick<AuthorizationRule, 'scopes'> {
+  return own === undefined ? {} : { scopes: own as readonly string[] }
+}
+
 function toRule(
-  rule: string | Readonly<Partial<Record<keyof typeof ACTIONS, string | undefined>>>,
+  rule: string | (Readonly<Partial<Record<keyof typeof ACTIONS, string | undefined>>> & Scoped),
   index: number,
 ): AuthorizationRule {
   if (typeof rule === 'string') {
@@ -108,7 +155,8 @@ function toRule(
   for (const key of Object.keys(ACTIONS) as (keyof typeof ACTIONS)[]) {
     const expression = rule[key]
     if (expression !== undefined) {
-      return { action: ACTIONS[key], expression, field: `rules[${index}].${key}` }
+      const field = `rules[${index}].${key}`
+      return { action: ACTIONS[key], expression, field, ...scopesIn(rule) }
     }
   }
   throw new Error('a rule without an expression passed its schema')

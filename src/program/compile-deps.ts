@@ -1,5 +1,6 @@
 import type { DecisionSampler } from '../exchange/decision.ts'
 import type { Exchange } from '../exchange/exchange.ts'
+import type { MessageStreams } from '../exchange/message-streams.ts'
 import type { Outcome } from '../exchange/step.ts'
 import type { Backend } from '../model/backend.ts'
 import type { ValidPolicy } from '../model/policy.ts'
@@ -29,6 +30,8 @@ export interface CompileDeps {
   readonly prices?: ModelPrices
   /** 32 bytes that seal what clients carry, such as ids of MCP sessions; by default, random ones. */
   readonly sealKey?: Uint8Array
+  /** Streams of clients whose requests may come to other workers; by default, there are no others. */
+  readonly streams?: MessageStreams
   /** Milliseconds that an unused session of MCP is kept; by default half an hour. */
   readonly mcpSessionTtl?: number
   /** Of policies that look outside; without a word, the real one. */

@@ -87,7 +87,7 @@ function preparedCall({ path }: CallPolicies, exchange: Exchange): PreparedCall 
   }
   const joint = path.includes('?') ? '&' : '?'
   const query = credentialQuery === '' ? '' : `${joint}${credentialQuery}`
-  return { path: `${path}${query}`, authority: host, headers }
+  return { path: `${path}${query}`, authority: host, headers, credentialQuery }
 }
 
 /** Gives back what steps may change. */

@@ -1,5 +1,6 @@
 import type { OpenCall } from '../exchange/call.ts'
 import type { Exchange } from '../exchange/exchange.ts'
+import { MessageStreams } from '../exchange/message-streams.ts'
 import type { McpBackend, McpTarget } from '../model/backend.ts'
 import { canonicalJson } from '../model/json.ts'
 import type { Http } from '../policies/http/schema.ts'
@@ -9,7 +10,9 @@ import type {
   McpEndpoint,
   McpEndpointOptions,
   ServerOptions,
+  StdioServer,
 } from '../protocols/mcp/index.ts'
+import { readPinFile } from '../protocols/mcp/schema.ts'
 import type { Sending } from '../protocols/mcp/server.ts'
 import type { McpResponder } from '../protocols/mcp/serving.ts'
 import type { StdioOptions } from '../protocols/mcp/stdio-process.ts'
@@ -23,9 +26,13 @@ import type { Compilation } from './compilation.ts'
 import { type McpAddress, mcpAddress } from './mcp-address.ts'
 import { prepareCall } from './mcp-call.ts'
 import { mcpGuardsFor } from './mcp-guards.ts'
+import { reportUnpinned } from './mcp-pins.ts'
 import type { Permit } from './permit.ts'
 import type { McpProgram, McpUpstream } from './program.ts'
 import { sealKeyOf } from './seal-key.ts'
+
+/** Of a process that has no others beside it. */
+const OWN_STREAMS = new MessageStreams()
 
 /** Milliseconds that a tool may take, where nothing else is said. */
 const DEFAULT_TIMEOUT = 300_000
@@ -48,11 +55,14 @@ export function openMcpUpstream(
     servers,
     options: backend.options,
     sealKey: sealKeyOf(compilation.services),
+    streams: compilation.services.streams ?? OWN_STREAMS,
     rules: {
-      isGuarded: mcp.isGuarded,
+      isGuarded: mcp.isGuarded || servers.some(({ pins }) => pins !== undefined),
       decide: (exchange, message) => mcp.decide(exchange, message).permit,
       admit: (exchange, message) => mcp.admit(exchange, message).permit,
       shows: (exchange, message) => mcp.shows(exchange, message),
+      stepUp: (exchange) => mcp.stepUp(exchange),
+      unpinned: reportUnpinned,
     },
     guardsFor: mcpGuardsFor,
   }
@@ -99,8 +109,11 @@ function openServer(
   target: McpTarget,
   around: readonly Layer[],
 ): ServerOptions | undefined {
-  if (target.transport === 'stdio') return openProcess(compilation, backend, target)
-  if (target.transport !== 'mcp') return undefined
+  const pinned = pinsOf(target)
+  if (pinned === 'invalid') return undefined
+  if (target.transport === 'stdio')
+    return { ...openProcess(compilation, backend, target), ...pinned }
+  if (target.transport !== 'mcp' && target.transport !== 'sse') return undefined
   const { reach, sections } = compilation
   const layers = reach.within(around, { backend, server: target })
   const address = mcpAddress(target)
@@ -117,9 +130,9 @@ function openServer(
   const { byKind } = effectiveAt(layers, 'backend')
   const http = byKind.get('http')?.[0].value as Http | undefined
   const auth = byKind.get('backendAuth')?.[0].value as { readonly kind?: string } | undefined
-  return {
-    kind: 'http',
+  const http1 = {
     name: target.name,
+    origin: originOf(address),
     open,
     prepare: prepareCall({
       run: section.run,
@@ -127,26 +140,54 @@ function openServer(
       keepsCredentials: auth?.kind === 'passthrough',
     }),
     timeout: attemptTime(http?.requestTimeout) || DEFAULT_TIMEOUT,
+    ...pinned,
   }
+  if (target.transport === 'mcp') return { kind: 'http', ...http1 }
+  const sessionTtl = compilation.services.mcpSessionTtl ?? DEFAULT_SESSION_TTL
+  return { kind: 'sse', held: heldFor(compilation, backend, target), sessionTtl, ...http1 }
+}
+
+/** As a server may name itself; undefined: only its backend knows. */
+function originOf(address: McpAddress): string | undefined {
+  if (address.kind !== 'endpoint') return undefined
+  const { host, port, scheme = 'http' } = address.endpoint
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+/** Sessions go on as long as the target is the same. */
+function heldFor(
+  { contexts }: Compilation,
+  backend: McpBackend,
+  { name, options }: McpTarget,
+): HeldSessions {
+  const key = `mcp ${backend.name}/${name} ${canonicalJson(options)}`
+  return contexts.keepAs(key, () => new HeldSessions())
+}
+
+function pinsOf({ name, pins }: McpTarget): Pick<ServerOptions, 'pins'> | 'invalid' {
+  if (pins === undefined) return { pins: undefined }
+  const file = readPinFile(pins.file.text)
+  // Its source said so: what is not understood approves nothing.
+  if (typeof file === 'string') return 'invalid'
+  return { pins: { mode: pins.mode, tools: file.get(name) ?? new Map() } }
 }
 
 /** Half an hour. */
 const DEFAULT_SESSION_TTL = 1_800_000
 
-/** Processes go on as long as the target is the same. */
 function openProcess(
-  { contexts, services }: Compilation,
+  compilation: Compilation,
   backend: McpBackend,
-  { name, options }: McpTarget,
-): ServerOptions {
-  const key = `mcp ${backend.name}/${name} ${canonicalJson(options)}`
-  const held = contexts.keepAs(key, () => new HeldProcesses())
-  const sessionTtl = services.mcpSessionTtl ?? DEFAULT_SESSION_TTL
+  target: McpTarget,
+): StdioServer {
+  const { name, options } = target
+  const held = heldFor(compilation, backend, target)
+  const sessionTtl = compilation.services.mcpSessionTtl ?? DEFAULT_SESSION_TTL
   const stdio = options as unknown as StdioOptions
   return { kind: 'stdio', name, held, stdio, sessionTtl }
 }
 
-class HeldProcesses implements HeldServer {
+class HeldSessions implements HeldServer {
   server: HeldServer['server'] = undefined
   isClosed = false
 

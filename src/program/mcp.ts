@@ -82,10 +82,34 @@ function mcpProgram(
       exchange.mcp = before
       return isShown
     },
+    stepUp(exchange) {
+      const scopes = exchange.decisions.at(-1)?.rule?.scopes
+      if (scopes === undefined) return undefined
+      // Whom other rules deny must not learn that there is something to ask for.
+      const rules = rulesOf(exchange.mcp as unknown as McpMessage)
+      if (rules !== undefined && !shows(exchange, 'nothing', rules)) return undefined
+      return challengeFor(exchange, scopes)
+    },
   }
 }
 
 const NO_PART: Partial<McpPart> = {}
+
+const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/
+
+/** RFC 6750 §3, RFC 9728 §5.1: the scopes that the token has too, so that none gets lost. */
+function challengeFor(exchange: Exchange, scopes: readonly string[]): string {
+  exchange.enter(undefined)
+  const { jwt, resourceMetadata } = exchange
+  const { scope, scp } = (jwt ?? {}) as { readonly scope?: unknown; readonly scp?: unknown }
+  const granted = [scope, scp].flatMap((own) =>
+    typeof own === 'string' ? own.split(' ') : Array.isArray(own) ? (own as unknown[]) : [],
+  )
+  const held = granted.filter((own) => typeof own === 'string' && SCOPE.test(own))
+  const wanted = [...new Set([...held, ...scopes])].join(' ')
+  const where = resourceMetadata === '' ? '' : `, resource_metadata="${resourceMetadata}"`
+  return `Bearer realm="portcullis", error="insufficient_scope", scope="${wanted}"${where}`
+}
 
 function enter(exchange: Exchange, message: McpMessage): void {
   exchange.mcp = message as unknown as Exchange['mcp']

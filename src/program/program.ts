@@ -249,4 +249,6 @@ export interface McpProgram {
   admit(exchange: Exchange, message: McpMessage): MessageVerdict
   /** Whether a list shows it: the arguments of a call may still make it denied. */
   shows(exchange: Exchange, message: McpMessage): boolean
+  /** The challenge of what `decide` denied last, if a token with more scopes would pass. */
+  stepUp(exchange: Exchange): string | undefined
 }

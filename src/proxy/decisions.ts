@@ -100,7 +100,18 @@ export class Decisions {
       attributes: decision.attributes.map((attribute) => this.#shown(attribute)),
     }
     this.#keep(record)
-    if (!isAllowed && !isEnforced && this.#options.log.isOn('info')) {
+    const { cause, failure } = decision
+    if (cause === 'pin') {
+      // Somebody changed what was approved: that is for people, whether it is enforced or not.
+      this.#options.log.warn('decision', {
+        'request.id': id,
+        stage,
+        verdict: isEnforced ? 'denied' : 'would-deny',
+        cause,
+        reason: failure?.reason,
+        'src.addr': place.source,
+      })
+    } else if (!isAllowed && !isEnforced && this.#options.log.isOn('info')) {
       const { rule } = decision
       this.#options.log.info('decision', {
         'request.id': id,

@@ -1,4 +1,5 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
+import type { MessageStreams } from '../exchange/message-streams.ts'
 import type { Quotas } from '../exchange/quota.ts'
 import type { Model } from '../model/model.ts'
 import { reconcile } from '../model/reconcile.ts'
@@ -84,6 +85,8 @@ export interface GatewayOptions {
   readonly writeDecision?: ((record: DecisionRecord) => void) | undefined
   /** Limits that this process shares with others. */
   readonly quotas?: Quotas | undefined
+  /** Streams of clients whose requests may come to other processes. */
+  readonly streams?: MessageStreams | undefined
   /** Of the release, for traces. */
   readonly version?: string
 }
@@ -154,6 +157,7 @@ export class Gateway {
       prices: this.#prices,
       sealKey: sealKeyOf(settings, ticketSecret),
       mcpSessionTtl: settings.mcp.sessionTtl,
+      ...(options.streams === undefined ? {} : { streams: options.streams }),
       telemetry: { labels: settings.metrics.labels, hiddenHeaders: settings.sensitiveHeaders },
       world: {
         ...authenticationWorld(metrics, log),

@@ -1,3 +1,4 @@
+import type { StreamMessage } from '../exchange/message-streams.ts'
 import type { ModelPatch } from '../model/model-patch.ts'
 import type { Secrets } from '../model/secret.ts'
 import type { Settings } from '../model/settings.ts'
@@ -32,7 +33,14 @@ export type Order =
   | { readonly kind: 'snapshot'; readonly id: number }
   | { readonly kind: 'decisions'; readonly id: number; readonly query: DecisionQuery }
   | { readonly kind: 'drain' }
+  | Streamed
   | QuotaOrder
+
+/** From a worker to all others, by their parent: what belongs to a stream of a client. */
+export interface Streamed {
+  readonly kind: 'streamed'
+  readonly message: StreamMessage
+}
 
 /** From a worker to its parent, by itself: records for the file that the parent writes. */
 export interface Decided extends Batch {

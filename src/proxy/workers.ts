@@ -11,7 +11,7 @@ import type { Snapshot } from '../telemetry/snapshot.ts'
 import type { Applied } from './gateway.ts'
 import type { QuotaReport } from './quota-messages.ts'
 import { QuotaOwner } from './quota-owner.ts'
-import type { Decided, LogLevel, Order, Report } from './worker-messages.ts'
+import type { Decided, LogLevel, Order, Report, Streamed } from './worker-messages.ts'
 
 /** A worker that keeps crashing is not started more often than this. */
 const SHORTEST_LIFE = 1_000
@@ -167,7 +167,13 @@ export class Workers {
     const startedAt = performance.now()
     const worker: Worker = { number, serial, child, startedAt, isServing: false, told: undefined }
     this.#workers.set(number, worker)
-    child.on('message', (report: Report | Decided | QuotaReport) => {
+    child.on('message', (report: Report | Decided | Streamed | QuotaReport) => {
+      if (report.kind === 'streamed') {
+        for (const other of this.#workers.values()) {
+          if (other !== worker) send(other.child, report)
+        }
+        return
+      }
       if (report.kind === 'quota') {
         this.#quotas.report(serial, report)
         return

@@ -53,6 +53,7 @@ export type DecisionCause =
   | 'no-allow-match'
   | 'no-rules'
   | 'invalid-policy'
+  | 'pin'
   | 'credentials'
   | 'cross-site'
 
@@ -68,6 +69,8 @@ export interface RuleRecord {
   readonly mode: 'Enforce' | 'Audit'
   /** `gateway.yaml:12:9`, or the object and field. */
   readonly origin: string
+  /** Of a Require rule about MCP: what a token would need to pass it. */
+  readonly scopes?: readonly string[]
 }
 
 /** The policy that is invalid, and denies what it guards; of several the first. */
@@ -177,7 +180,8 @@ export const DECISION_FIELDS = [
       '`matched`: a Deny rule is true (or, of a sampled request, an Allow rule); `false`, `error`, ' +
       '`unset`: what a Require rule came to; `no-allow-match`: no Allow rule ' +
       'matched; `no-rules`: nothing stood against it; `invalid-policy`: a policy is invalid and ' +
-      'denies what it guards; `credentials`: see `reason`; `cross-site`: `csrf` rejected it',
+      'denies what it guards; `pin`: tools of an MCP server are not as they were pinned, see ' +
+      '`reason`; `credentials`: see `reason`; `cross-site`: `csrf` rejected it',
   },
   {
     name: 'reason',
@@ -199,8 +203,8 @@ export const DECISION_FIELDS = [
     name: 'rule',
     meaning:
       'the rule that decided: `policy`, `section`, `level` and `kind` of its block, `action`, ' +
-      '`index` in the block (from 0), `field`, `expression`, `mode`, and `origin`, the place ' +
-      'where it was written',
+      '`index` in the block (from 0), `field`, `expression`, `mode`, `origin`, the place where it ' +
+      'was written, and `scopes`, if a token with these would pass it',
   },
   {
     name: 'invalid',
@@ -233,7 +237,9 @@ export const DECISION_FIELDS = [
   { name: 'provider', meaning: 'of an AI backend: the provider that it is about' },
   {
     name: 'skipped',
-    meaning: '`true`: it is denied for this provider alone, and the next one was looked at',
+    meaning:
+      '`true`: it is denied for this provider alone, and the next one was looked at; of `pin`: the ' +
+      'tools were left out of a list',
   },
   { name: 'method', meaning: 'the method' },
   { name: 'host', meaning: 'the host' },

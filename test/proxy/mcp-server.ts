@@ -98,7 +98,10 @@ async function listening(http: Server): Promise<number> {
   return (http.address() as AddressInfo).port
 }
 
-function makeServer({ name = 'test', tools = ['echo', 'add', 'delete'] }: ServerPlan): McpServer {
+export function makeServer({
+  name = 'test',
+  tools = ['echo', 'add', 'delete'],
+}: ServerPlan): McpServer {
   const server = new McpServer(
     { name, version: '1.0.0' },
     { capabilities: { logging: {} }, instructions: `Instructions of ${name}.` },

@@ -301,14 +301,27 @@ const transformation = object(
   atLeastOne('request', 'response'),
 )
 
-const authFromFile = of('backendAuth', { key: undefined, aws: undefined })
+const authFromFile = of('backendAuth', {
+  key: undefined,
+  aws: undefined,
+  'oauthTokenExchange.clientSecret': undefined,
+})
+const tokenExchange = authFromFile.properties?.['oauthTokenExchange'] as Structural
 const backendAuth: Structural = {
   ...authFromFile,
   properties: {
     secretRef: secretKeyRef('A Secret with the key.', 'Authorization'),
     ...authFromFile.properties,
+    oauthTokenExchange: {
+      ...tokenExchange,
+      properties: {
+        ...tokenExchange.properties,
+        clientSecretRef: secretKeyRef('A Secret with the secret of the client.', 'clientSecret'),
+      },
+      ...validated([atLeastOne('audiences', 'resources')]),
+    },
   },
-  ...validated([exactlyOne(['secretRef', 'passthrough'])]),
+  ...validated([exactlyOne(['secretRef', 'passthrough', 'oauthTokenExchange'])]),
 }
 
 /** What runs for a connection. */

@@ -127,18 +127,27 @@ const rateLimit: Converter = (value, context) => {
   ]
 }
 
-const backendAuth: Converter = (value, { field, namespace, view }) => {
-  if (!isFields(value) || value['secretRef'] === undefined) {
-    return [{ kind: 'backendAuth', field, value }]
+const backendAuth: Converter = (value, context) => {
+  const { field } = context
+  const secretAt = (ref: unknown, at: string, usual: string) => {
+    const { name, key = usual } = refOf('backendAuth', `${field}.${at}`, ref)
+    const text = context.view.secretEntry(context.namespace, name, key)
+    if (text !== undefined) return text.trim()
+    const message = `there is no entry \`${key}\` in a Secret ${context.namespace}/${name}`
+    throw new NotConvertible('backendAuth', `${field}.${at}`, 'PC0702', message)
   }
-  const { secretRef, ...rest } = value
-  const { name, key = 'Authorization' } = refOf('backendAuth', `${field}.secretRef`, secretRef)
-  const text = view.secretEntry(namespace, name, key)
-  if (text === undefined) {
-    const message = `there is no entry \`${key}\` in a Secret ${namespace}/${name}`
-    throw new NotConvertible('backendAuth', `${field}.secretRef`, 'PC0702', message)
+  if (!isFields(value)) return [{ kind: 'backendAuth', field, value }]
+  const { secretRef, oauthTokenExchange: exchange, ...rest } = value
+  if (secretRef !== undefined) {
+    const key = secretAt(secretRef, 'secretRef', 'Authorization')
+    return [{ kind: 'backendAuth', field, value: { ...rest, key } }]
   }
-  return [{ kind: 'backendAuth', field, value: { ...rest, key: text.trim() } }]
+  if (!isFields(exchange)) return [{ kind: 'backendAuth', field, value }]
+  const { clientSecretRef: ref, ...others } = exchange
+  const at = 'oauthTokenExchange.clientSecretRef'
+  const secret = ref === undefined ? {} : { clientSecret: secretAt(ref, at, 'clientSecret') }
+  const own = { ...rest, oauthTokenExchange: { ...others, ...secret } }
+  return [{ kind: 'backendAuth', field, value: own }]
 }
 
 const backendTls: Converter = (value, { field, namespace, view }) => {

@@ -125,21 +125,16 @@ function providersOf({ groups, provider }: AiSpec) {
 
 /** What is accepted, although nothing comes of it yet: said in the words that a file gets. */
 export function unservedParts(read: Read<ProxyBackendObject>): readonly Diagnostic[] {
-  const { ai, mcp } = read.value.spec
+  const { ai } = read.value.spec
   const warn = (field: string, message: string, hint: string): Diagnostic => ({
     ...complaint(read, field, 'PC0220', message, hint),
     severity: 'warning',
   })
-  const options = (ai === undefined ? [] : providersOf(ai).flat()).flatMap(({ provider, field }) =>
+  return (ai === undefined ? [] : providersOf(ai).flat()).flatMap(({ provider, field }) =>
     writtenOptions(provider, field, WAITING_OF_PROVIDERS).map(({ key, at }) =>
       warn(at, `\`${key}\` is checked, but this version does nothing with it`, 'remove it'),
     ),
   )
-  const unserved = mcp?.targets.some((target) => target.static?.protocol === 'SSE')
-  if (unserved !== true) return options
-  const message = 'MCP servers by `SSE` are checked, but this version does not serve them'
-  const hint = 'requests to a backend with such a server are answered with 500'
-  return [...options, warn('spec.mcp', message, hint)]
 }
 
 /** Those of the options that a provider has, with their places. */

@@ -2,18 +2,25 @@ import type { Exchange } from '../../exchange/exchange.ts'
 import { headerEdit } from '../../exchange/header-edit.ts'
 import type { ClientCredential, Identity } from '../../exchange/identity.ts'
 import { reply } from '../../exchange/reply.ts'
-import type { Step } from '../../exchange/step.ts'
+import type { Outcome, Step } from '../../exchange/step.ts'
+import type { ValidPolicy } from '../../model/policy.ts'
 import { secretText } from '../../model/secret.ts'
 import type { SentLocation } from '../credential-location.ts'
-import type { Attachments, Part } from '../define.ts'
+import type { Attachments, CompileContext, Part } from '../define.ts'
 import { cookiesOf, removeParameter, withoutCookie } from '../find-credential.ts'
-import { type BackendAuth, isSendable } from './schema.ts'
+import { type BackendAuth, isSendable, type TokenExchange } from './schema.ts'
+import { ExchangedTokens, type ExchangeFailure } from './token-exchange.ts'
 
 /** A backend that is sent no credential, or half of one, might serve the request all the same. */
 const FAILED = reply(500, 'backend-auth')
 
-export function compileBackendAuth([{ value }]: Attachments<BackendAuth>): Part {
+export function compileBackendAuth(
+  [policy]: Attachments<BackendAuth>,
+  context: CompileContext,
+): Part {
+  const { value } = policy
   if (value.kind === 'aws') return { step: signedLater }
+  if (value.kind === 'exchange') return { step: sendExchanged(value, policy, context) }
   return { step: value.kind === 'key' ? sendKey(value) : passOn(value.location) }
 }
 
@@ -34,6 +41,38 @@ function sendKey({ key, location }: Extract<BackendAuth, { kind: 'key' }>): Step
     }
   }
   return (exchange) => (send(exchange, location, text) ? undefined : FAILED)
+}
+
+/** A token for the backend in place of the client's own. */
+function sendExchanged(value: TokenExchange, policy: ValidPolicy, context: CompileContext): Step {
+  const ask = context.connect(value.target, policy, '1.1')
+  const { now } = context
+  const tokens = context.kept(policy, () => new ExchangedTokens(value), 'tokens')
+  const settle = (exchange: Exchange, found: string | ExchangeFailure): Outcome => {
+    if (typeof found !== 'string') {
+      return { ...reply(found.status, 'backend-auth'), detail: found.detail }
+    }
+    return send(exchange, value.location, found) ? undefined : FAILED
+  }
+  return (exchange) => {
+    const subject = subjectOf(exchange)
+    if (subject === undefined) return NO_SUBJECT
+    const found = tokens.find(exchange, ask, subject, now)
+    return found instanceof Promise
+      ? found.then((settled) => settle(exchange, settled))
+      : settle(exchange, found)
+  }
+}
+
+/** Whoever is not known has no token to exchange. */
+const NO_SUBJECT = { ...reply(403, 'backend-auth'), detail: 'no token to exchange' }
+
+/** The token that was verified last, which is that of the closest level. */
+function subjectOf(exchange: Exchange): string | undefined {
+  for (let own = exchange.identity; own !== undefined; own = own.earlier) {
+    if (own.variable === 'jwt' && own.credential !== undefined) return own.credential.read(exchange)
+  }
+  return undefined
 }
 
 /**

@@ -3,7 +3,9 @@ import type { SecretRef } from '../../model/secret.ts'
 import { annotate, type CheckText } from '../annotations.ts'
 import { type SentLocation, sentLocation } from '../credential-location.ts'
 import { secret, toSecretRef } from '../materials.ts'
+import { choice, duration, url } from '../scalars.ts'
 import { issue, oneOfKeys } from '../shapes.ts'
+import { type HostTarget, parseHost } from '../target.ts'
 
 const HINT =
   // biome-ignore lint/suspicious/noTemplateCurlyInString: this is what a file says
@@ -72,6 +74,56 @@ const aws = () =>
       .describe('The service that requests are signed for.'),
   })
 
+const TOKEN_TYPES = {
+  AccessToken: 'urn:ietf:params:oauth:token-type:access_token',
+  Jwt: 'urn:ietf:params:oauth:token-type:jwt',
+  IdToken: 'urn:ietf:params:oauth:token-type:id_token',
+} as const
+
+const names = () => z.array(z.string().min(1).max(2048)).min(1).max(16).optional()
+
+const tokenExchange = () =>
+  z
+    .strictObject({
+      tokenEndpoint: url().describe('The token endpoint of the authorization server.'),
+      clientId: z.string().min(1).max(1024).describe('The gateway, as a client there.'),
+      clientSecret: secret()
+        .optional()
+        .describe('Its secret: the text, or `{file}`; none for a public client.'),
+      clientAuthentication: choice('Basic', 'Post')
+        .prefault('Basic')
+        .describe('Whether the secret is sent as basic authentication or in the form.'),
+      audiences: names().describe('The servers that the token is to be good for, by name.'),
+      resources: names().describe('The same by URL (RFC 8707).'),
+      scopes: names().describe('The scopes of the token.'),
+      subjectTokenType: choice('AccessToken', 'Jwt', 'IdToken')
+        .prefault('AccessToken')
+        .describe('What the token of the client is.'),
+      timeout: duration().prefault('10s').describe('For a request to the token endpoint.'),
+    })
+    .check(({ value, issues }) => {
+      const { audiences, resources, tokenEndpoint } = value
+      if (audiences === undefined && resources === undefined) {
+        const hint = 'name the server with `audiences` or `resources`'
+        const message = 'the token would be good for any server'
+        issues.push(issue(value, message, { rule: 'missing', hint }))
+      }
+      if (hostOf(tokenEndpoint) === undefined) {
+        const hint = 'write https://host/path'
+        const params = { rule: 'malformed', hint } as const
+        issues.push(
+          issue(tokenEndpoint, 'not the URL of a token endpoint', params, ['tokenEndpoint']),
+        )
+      }
+    })
+
+/** Where a URL leads to, and its path there. */
+function hostOf(text: string): { readonly target: HostTarget; readonly path: string } | undefined {
+  const { origin, pathname, search } = new URL(text)
+  const target = parseHost(origin)
+  return target === undefined ? undefined : { target, path: `${pathname}${search}` }
+}
+
 const passthrough = () => z.strictObject({ location: sentLocation().optional() })
 
 export const backendAuth = oneOfKeys(
@@ -88,11 +140,36 @@ export const backendAuth = oneOfKeys(
     aws: aws()
       .optional()
       .describe('Signs calls to models with credentials of AWS (Signature Version 4).'),
+    oauthTokenExchange: tokenExchange()
+      .optional()
+      .describe(
+        'A token for this backend, which the authorization server gives for the one by which the ' +
+          "gateway authenticated the client (RFC 8693). The client's own is never sent.",
+      ),
     location: sentLocation().optional(),
   }),
-  ['key', 'passthrough', 'aws'],
+  ['key', 'passthrough', 'aws', 'oauthTokenExchange'],
 )
-  .transform(({ key, passthrough, aws, location }): BackendAuth => {
+  .transform(({ key, passthrough, aws, oauthTokenExchange: exchange, location }): BackendAuth => {
+    if (exchange !== undefined) {
+      const { tokenEndpoint, clientSecret, subjectTokenType, ...rest } = exchange
+      const { target, path } = hostOf(tokenEndpoint) as NonNullable<ReturnType<typeof hostOf>>
+      const { audiences = [], resources = [], scopes = [] } = rest
+      return {
+        kind: 'exchange',
+        target,
+        path,
+        clientId: rest.clientId,
+        ...(clientSecret === undefined ? {} : { clientSecret }),
+        clientAuthentication: rest.clientAuthentication,
+        audiences,
+        resources,
+        scopes,
+        subjectTokenType: TOKEN_TYPES[subjectTokenType],
+        timeout: rest.timeout,
+        location: location ?? BEARER,
+      }
+    }
     if (aws !== undefined) {
       const { sessionToken, region, ...rest } = aws
       return {
@@ -125,3 +202,21 @@ export type BackendAuth =
       readonly region?: string
       readonly service: string
     }
+  | TokenExchange
+
+export interface TokenExchange {
+  readonly kind: 'exchange'
+  /** The authorization server, and its token endpoint there. */
+  readonly target: HostTarget
+  readonly path: string
+  readonly clientId: string
+  readonly clientSecret?: SecretRef
+  readonly clientAuthentication: 'Basic' | 'Post'
+  readonly audiences: readonly string[]
+  readonly resources: readonly string[]
+  readonly scopes: readonly string[]
+  /** RFC 8693 §3 */
+  readonly subjectTokenType: string
+  readonly timeout: number
+  readonly location: SentLocation
+}

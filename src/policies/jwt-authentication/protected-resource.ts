@@ -1,4 +1,5 @@
 import type { RequestAttributes } from '../../exchange/attributes.ts'
+import type { Exchange } from '../../exchange/exchange.ts'
 import { HeaderEdit, headerEdit } from '../../exchange/header-edit.ts'
 import { type Reply, reply } from '../../exchange/reply.ts'
 import type { Outcome, Step } from '../../exchange/step.ts'
@@ -23,17 +24,19 @@ export function protectedResource(
 ): Step {
   const { scopesSupported: scopes = [] } = metadata
   const scope = scopes.length > 0 ? `, scope="${scopes.join(' ')}"` : ''
-  const challenged = (request: RequestAttributes, outcome: Outcome): Outcome => {
+  const challenged = (exchange: Exchange, outcome: Outcome): Outcome => {
+    const url = metadataUrl(metadata, exchange.request)
+    exchange.resourceMetadata = url
     if (outcome?.status !== 401) return outcome
-    return withChallenge(outcome, `, resource_metadata="${metadataUrl(metadata, request)}"${scope}`)
+    return withChallenge(outcome, `, resource_metadata="${url}"${scope}`)
   }
   return (exchange) => {
     const { request } = exchange
     if (isMetadata(request)) return metadataReply(metadata, issuers, request)
     const outcome = authenticate(exchange)
     return outcome instanceof Promise
-      ? outcome.then((settled) => challenged(request, settled))
-      : challenged(request, outcome)
+      ? outcome.then((settled) => challenged(exchange, settled))
+      : challenged(exchange, outcome)
   }
 }
 

@@ -1,6 +1,6 @@
-import { authorizationRules } from '../authorization-rules.ts'
+import { scopedRules } from '../authorization-rules.ts'
 
-export const mcpAuthorization = authorizationRules().describe(
+export const mcpAuthorization = scopedRules().describe(
   'Which MCP servers, tools, prompts and resources may be used; lists show only what the rules ' +
     'admit.',
 )

@@ -28,7 +28,7 @@ interface VisibilityRule extends Readonly<Record<Unknown, Possibility>> {
   readonly scope: Scope | undefined
 }
 
-/** Rules in audit mode hide nothing. */
+/** Rules in audit mode hide nothing, and neither do those that a token with more scopes passes. */
 export function compileVisibility(
   policies: Attachments<Authorization>,
   context: CompileContext,
@@ -36,7 +36,9 @@ export function compileVisibility(
   const rules = policies.flatMap((policy) => {
     if (policy.value.mode === 'Audit') return []
     const scope = context.scopeOf(policy)
-    return policy.value.rules.flatMap(({ action, expression: text, field, origin }) => {
+    return policy.value.rules.flatMap(({ action, expression: text, field, origin, scopes }) => {
+      // A client must see what it may ask for more scopes for.
+      if (scopes !== undefined) return []
       const place = { policy, field, origin, stage: 'mcp', result: 'rule' } as const
       const expression = context.compileRule(text, place)
       if (expression === undefined) return []

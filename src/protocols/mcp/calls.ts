@@ -1,3 +1,4 @@
+import { HeaderEdit } from '../../exchange/header-edit.ts'
 import type { JsonPath } from '../json-text.ts'
 import type { McpMessage } from './attributes.ts'
 import { CODES, errorReply } from './errors.ts'
@@ -6,6 +7,8 @@ import { claimedVersion } from './header-check.ts'
 import { type ClientMessage, isObject, readKnownMessage, readServerMessage } from './message.ts'
 import { type NameKind, nameMember, type PartMethod } from './methods.ts'
 import type { Named } from './names.ts'
+import { pinnedBy, reportPins } from './pin-check.ts'
+import type { PinChange, Pins } from './pins.ts'
 import { Relay } from './relay.ts'
 import { isModern } from './revisions.ts'
 import { type Replacements, replaceIn, rewriteForClient } from './rewrite.ts'
@@ -61,11 +64,21 @@ function decide<P>(
   const attributes = partAttributes(serving, message, asked.kind, named)
   const permit = given ?? plan.rules.decide(exchange, attributes)
   if (permit === undefined) {
-    responder.reply(unknown(message, asked))
+    const challenge = plan.rules.stepUp(exchange)
+    const denied = challenge === undefined ? unknown(message, asked) : stepUp(message, challenge)
+    responder.reply(denied)
     return
   }
-  const isListed = asked.kind === 'tool' || asked.kind === 'prompt'
   const { kind } = asked
+  const pins = kind === 'tool' ? plan.pins[named.server] : undefined
+  if (pins !== undefined && !pins.isFresh(named.name)) {
+    whenDone(serving, isPinned(serving, named, pins, permit), (isSame) => {
+      if (isSame) send(serving, message, asked, named, permit)
+      else responder.reply(unknown(message, asked))
+    })
+    return
+  }
+  const isListed = kind === 'tool' || kind === 'prompt'
   if (!plan.rules.isGuarded || !isListed || plan.catalog.knows(kind, named.server, named.name)) {
     send(serving, message, asked, named, permit)
     return
@@ -76,6 +89,27 @@ function decide<P>(
     if (isThere) send(serving, message, asked, named, permit)
     else responder.reply(unknown(message, asked))
   })
+}
+
+/** Looks up whether a tool is the one that was pinned, as the client of this call would see it. */
+async function isPinned<P>(
+  serving: Serving<P>,
+  { server, name }: Named,
+  pins: Pins,
+  permit: P,
+): Promise<boolean> {
+  let changes: readonly PinChange[] | undefined
+  if (!pins.has(name)) changes = ['new']
+  else {
+    await lookUp(serving, 'tool', server, permit, (own, item) => {
+      // A server may list the same name twice.
+      if (own === name) changes = [...(changes ?? []), ...pins.changesOf(name, item)]
+    })
+  }
+  changes ??= ['unknown']
+  if (changes.length === 0) return true
+  reportPins(serving, server, [{ name, changes }], true)
+  return !pins.isEnforced
 }
 
 /** `mcp` of a message about one thing. */
@@ -204,6 +238,14 @@ function unknown({ id }: ClientMessage, { kind, name }: Asked) {
   return errorReply(200, id, error, 'upstream')
 }
 
+/** RFC 6750 §3.1: the client may come back with a token that can do more. */
+function stepUp({ id }: ClientMessage, challenge: string) {
+  const error = { code: CODES.invalidRequest, message: 'The token lacks a scope for this.' }
+  const denied = errorReply(403, id, error, 'authorization')
+  const headers = new HeaderEdit(['www-authenticate'], [['www-authenticate', challenge]])
+  return { ...denied, headers }
+}
+
 /** Looks through the lists of the servers for the one that offers it. */
 async function find<P>(serving: Serving<P>, asked: Asked): Promise<Named | undefined> {
   const { plan, exchange, sendings } = serving
@@ -213,7 +255,8 @@ async function find<P>(serving: Serving<P>, asked: Asked): Promise<Named | undef
     if (names.isPrefixed) {
       return names.isShortened(name) ? undefined : names.fromClient(kind, name)
     }
-    const server = catalog.serverOf(kind, servers.length, name)
+    const pinned = kind === 'tool' ? pinnedBy(plan, name) : undefined
+    const server = pinned ?? catalog.serverOf(kind, servers.length, name)
     return server === undefined ? undefined : { server, name }
   }
   const found = known()

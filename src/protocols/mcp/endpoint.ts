@@ -4,6 +4,7 @@ import { reply } from '../../exchange/reply.ts'
 import { callerOf } from '../caller.ts'
 import { CODES, errorReply } from './errors.ts'
 import { headerProblem } from './header-check.ts'
+import { isLegacy, openStream, postToStream } from './legacy.ts'
 import { listenToAll } from './listen.ts'
 import { readMessage } from './message.ts'
 import { serveMessage } from './messages.ts'
@@ -54,7 +55,8 @@ export function serveMcp<P>(
       post(serving)
       break
     case 'GET':
-      listenToAll(serving)
+      if (isLegacy(serving)) openStream(serving)
+      else listenToAll(serving)
       break
     case 'DELETE':
       endSession(serving)
@@ -83,7 +85,8 @@ function post<P>(serving: Serving<P>): void {
     responder.reply(errorReply(400, 'null', error))
     return
   }
-  if (message.kind === 'request' && !acceptsBoth(headers.get('accept'))) {
+  const isOld = isLegacy(serving)
+  if (message.kind === 'request' && !isOld && !acceptsBoth(headers.get('accept'))) {
     const text = 'Not Acceptable: Client must accept both application/json and text/event-stream'
     responder.reply(errorReply(406, 'null', { code: -32000, message: text }))
     return
@@ -93,7 +96,12 @@ function post<P>(serving: Serving<P>): void {
     responder.reply(errorReply(400, message.id, problem))
     return
   }
-  serveMessage({ ...serving, meta: envelopeOf(message) }, message)
+  const whole = { ...serving, meta: envelopeOf(message) }
+  if (!isOld) serveMessage(whole, message)
+  else {
+    const isHandshake = () => message.method === 'initialize'
+    postToStream(whole, (own) => serveMessage(own, message), isHandshake)
+  }
 }
 
 function acceptsBoth(accept = ''): boolean {

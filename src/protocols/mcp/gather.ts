@@ -4,6 +4,8 @@ import { mergeDiscover, mergeInitialize } from './handshake.ts'
 import { filterList, itemsOf, mergeLists, readCursor, type ShowsItem } from './lists.ts'
 import { type ClientMessage, readKnownMessage } from './message.ts'
 import { type ListMethod, methodOf, type NameKind } from './methods.ts'
+import { pinnedBy, reportPins } from './pin-check.ts'
+import type { ChangedTool } from './pins.ts'
 import { ACCEPTED, failureReply, Relay } from './relay.ts'
 import { replaceIn } from './rewrite.ts'
 import { attributesOf, sentTo } from './sent.ts'
@@ -130,20 +132,40 @@ function introduce<P>(
   responder.reply(jsonReply(200, text, 'upstream', headers))
 }
 
+interface ListView {
+  readonly shows: ShowsItem
+  /** To be called when a list was looked through: tools that are not as they were pinned. */
+  report(): void
+}
+
 /** What the client may see of a list, by the same rules that decide about calls. */
-export function showsFor<P>(serving: Serving<P>, methodName: string, part: NameKind): ShowsItem {
+export function showsFor<P>(serving: Serving<P>, methodName: string, part: NameKind): ListView {
   const { plan, exchange } = serving
   const seen = new Set<string>()
   const isUnique = plan.names.isPrefixed || plan.servers.length === 1
-  return (server, name) => {
+  const changed = new Map<number, ChangedTool[]>()
+  const shows: ShowsItem = (server, name, item) => {
     plan.catalog.learn(part, server, name)
-    // Without prefixes the first server that offers a name has it.
-    if (!isUnique && seen.has(name)) return false
+    // Without prefixes whoever pinned a name has it, else the first server that offers it.
+    const owner = isUnique || part !== 'tool' ? undefined : pinnedBy(plan, name)
+    if (!isUnique && (seen.has(name) || (owner ?? server) !== server)) return false
     seen.add(name)
     if (part === 'task' || !plan.rules.isGuarded) return true
     const own = { target: plan.servers[server]?.name ?? '', name }
-    return plan.rules.shows(exchange, { ...attributesOf(serving, methodName), [part]: own })
+    const attributes = { ...attributesOf(serving, methodName), [part]: own }
+    const isAllowed = plan.rules.shows(exchange, attributes)
+    const pins = part === 'tool' ? plan.pins[server] : undefined
+    const changes = pins?.changesOf(name, item) ?? []
+    if (changes.length === 0 || pins === undefined) return isAllowed
+    // Whoever could not see it anyway learns nothing by a report.
+    if (isAllowed) changed.set(server, [...(changed.get(server) ?? []), { name, changes }])
+    return isAllowed && !pins.isEnforced
   }
+  const report = () => {
+    for (const [server, tools] of changed) reportPins(serving, server, tools, false)
+    changed.clear()
+  }
+  return { shows, report }
 }
 
 export function gatherList<P>(
@@ -153,7 +175,7 @@ export function gatherList<P>(
   permit: P,
 ): void {
   const { plan, exchange, responder, sendings } = serving
-  const shows = showsFor(serving, message.method, method.part)
+  const { shows, report } = showsFor(serving, message.method, method.part)
   const { names, rules } = plan
   const context = { method, names, shows, isFiltered: rules.isGuarded }
   const [only, ...others] = plan.servers
@@ -162,7 +184,10 @@ export function gatherList<P>(
     const isChanged = rules.isGuarded || names.isPrefixed
     const change = (text: string) => {
       const own = readKnownMessage(text)
-      return own.kind === 'response' ? filterList(text, 0, context) : text
+      if (own.kind !== 'response') return text
+      const filtered = filterList(text, 0, context)
+      report()
+      return filtered
     }
     const options = { id: message.id, server: 0, change: isChanged ? change : undefined }
     const sent = sentTo(serving, message, 0)
@@ -187,7 +212,9 @@ export function gatherList<P>(
     const answered = gathered.filter(({ collected }) => !isUnsupported(collected))
     const good = successes(serving, message, answered)
     if (good === undefined) return
-    responder.reply(jsonReply(200, mergeLists(message.id, good, context), 'upstream'))
+    const merged = mergeLists(message.id, good, context)
+    report()
+    responder.reply(jsonReply(200, merged, 'upstream'))
   })
 }
 
@@ -244,18 +271,20 @@ const MAX_PAGES = 64
 
 let lookUps = 0
 
-/** Reads what a server offers. False: it could not be read. */
+/** Reads what a server offers. False: it could not be read. `meet` is told of each item. */
 export async function lookUp<P>(
   serving: Serving<P>,
   kind: NameKind,
   server: number,
   permit: P,
+  meet: (name: string, item: string) => void = () => {},
 ): Promise<boolean> {
   for (const name of LISTS[kind]) {
     const method = methodOf(name)
     if (method?.kind !== 'list') return false
-    const shows: ShowsItem = (own, item) => {
+    const shows: ShowsItem = (own, item, text) => {
       serving.plan.catalog.learn(kind, own, item)
+      meet(item, text)
       return true
     }
     const context = { method, names: serving.plan.names, shows, isFiltered: false }

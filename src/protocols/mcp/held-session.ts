@@ -1,3 +1,4 @@
+import type { Exchange } from '../../exchange/exchange.ts'
 import type { EventBlock } from './event-blocks.ts'
 import { readServerMessage, type ServerMessage } from './message.ts'
 import {
@@ -10,14 +11,15 @@ import {
 
 /** The way to a server that has one channel for all that is said in a session. */
 export interface Channel {
-  /** False: nothing more can be sent. */
-  write(text: string): boolean
+  /** False: nothing more can be sent. `exchange`: the request on whose behalf. */
+  write(text: string, exchange: Exchange): boolean
   close(): void
 }
 
 interface Pending {
   readonly events: ServerEvents
   readonly token: string | undefined
+  readonly exchange: Exchange
   isStream: boolean
 }
 
@@ -33,6 +35,8 @@ export class HeldSession {
   /** By the id of the request, as it is written. */
   readonly #pending = new Map<string, Pending>()
   readonly #listeners = new Set<ServerEvents>()
+  /** What waits until the session has begun anew; undefined: nothing has to wait. */
+  #waiting: (readonly [text: string, exchange: Exchange])[] | undefined
   /** Messages that nobody could be told; the newest of them. */
   #unheard: string[] = []
   #isOver = false
@@ -49,9 +53,33 @@ export class HeldSession {
     return this.#pending.size + this.#listeners.size > 0
   }
 
-  send(message: SentMessage, events: ServerEvents, session: string | undefined): Sending {
+  /** From here on messages wait for `release`. */
+  hold(): void {
+    this.#waiting ??= []
+  }
+
+  /** Goes on with this message, and then with those that waited. */
+  release(first: string, whose: Exchange): void {
+    const waiting = this.#waiting ?? []
+    this.#waiting = undefined
+    this.#channel.write(first, whose)
+    for (const [text, exchange] of waiting) this.#channel.write(text, exchange)
+  }
+
+  #write(text: string, exchange: Exchange): boolean {
+    if (this.#waiting === undefined) return this.#channel.write(text, exchange)
+    return this.#waiting.push([text, exchange]) <= MAX_WAITING
+  }
+
+  send(
+    message: SentMessage,
+    exchange: Exchange,
+    events: ServerEvents,
+    session: string | undefined,
+  ): Sending {
     this.lastUsed = Date.now()
-    if (this.#isOver || this.#pending.has(message.id) || !this.#channel.write(message.text)) {
+    const isSent = !this.#isOver && !this.#pending.has(message.id)
+    if (!isSent || !this.#write(message.text, exchange)) {
       events.failed({ status: 502, reason: this.#isOver ? 'process-ended' : 'not-writable' })
       return NOT_SENDING
     }
@@ -60,7 +88,7 @@ export class HeldSession {
       events.ended()
       return NOT_SENDING
     }
-    const pending = { events, token: tokenOf(message.text), isStream: false }
+    const pending = { events, token: tokenOf(message.text), exchange, isStream: false }
     this.#pending.set(message.id, pending)
     return {
       stop: () => {
@@ -72,9 +100,12 @@ export class HeldSession {
 
   /** Nobody waits for the response: the server is told, and what it still says goes nowhere. */
   #cancel(id: string): void {
+    const exchange = this.#pending.get(id)?.exchange
     this.#pending.delete(id)
+    if (exchange === undefined) return
     const params = `{"requestId":${id},"reason":"The client went away."}`
-    this.#channel.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":${params}}`)
+    const text = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":${params}}`
+    this.#write(text, exchange)
   }
 
   listen(events: ServerEvents): Sending {
@@ -161,6 +192,7 @@ function guarded(events: ServerEvents, work: () => void): void {
 }
 
 const MAX_UNHEARD = 64
+const MAX_WAITING = 64
 
 interface ProgressParams {
   readonly progressToken?: unknown

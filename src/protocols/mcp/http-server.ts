@@ -20,6 +20,8 @@ export interface PreparedCall {
   readonly path: string
   readonly authority: string
   readonly headers: readonly Header[]
+  /** The part of the path that is a credential: `key=abc`, or empty. */
+  readonly credentialQuery: string
 }
 
 export interface HttpServerOptions {
@@ -29,6 +31,8 @@ export interface HttpServerOptions {
   prepare(exchange: Exchange): PreparedCall | Reply | Promise<PreparedCall | Reply>
   /** Milliseconds until a response begins. */
   readonly timeout: number
+  /** As it was configured; undefined: it is a backend with a name. */
+  readonly origin?: string | undefined
 }
 
 /** What a server that does not send a stream may say at once. */

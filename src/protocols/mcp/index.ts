@@ -1,14 +1,18 @@
 import type { Exchange } from '../../exchange/exchange.ts'
+import type { MessageStreams } from '../../exchange/message-streams.ts'
 import type { JsonObject } from '../../model/json.ts'
 import { Catalog } from './catalog.ts'
 import { serveMcp } from './endpoint.ts'
 import { type GuardsFor, guardServer } from './guarded-server.ts'
+import { HeldMcpServer } from './held-server.ts'
 import { HttpMcpServer, type HttpServerOptions } from './http-server.ts'
 import { Names } from './names.ts'
+import { type PinOptions, Pins } from './pins.ts'
 import { Seal } from './seal.ts'
 import type { McpServer, Sending } from './server.ts'
 import type { EndpointPlan, McpResponder, McpRules } from './serving.ts'
-import { StdioMcpServer, type StdioServerOptions } from './stdio-server.ts'
+import { MAX_STREAMS, sseChannels } from './sse-server.ts'
+import { type StdioServerOptions, stdioServer } from './stdio-server.ts'
 
 export interface McpEndpointOptions<P> {
   /** The name of the backend. */
@@ -17,18 +21,31 @@ export interface McpEndpointOptions<P> {
   /** As they are configured: `prefixMode`, `failureMode`, … */
   readonly options: JsonObject
   readonly sealKey: Uint8Array
+  readonly streams: MessageStreams
   readonly rules: McpRules<P>
   /** What texts of calls and results must pass. */
   readonly guardsFor: GuardsFor
 }
 
-export type ServerOptions =
-  | ({ readonly kind: 'http' } & HttpServerOptions)
-  | ({ readonly kind: 'stdio'; readonly held: HeldServer } & StdioServerOptions)
+export type HttpServer = { readonly kind: 'http' } & HttpServerOptions
+export type SseServer = {
+  readonly kind: 'sse'
+  readonly held: HeldServer
+  /** Milliseconds that an unused stream is kept. */
+  readonly sessionTtl: number
+} & HttpServerOptions
+export type StdioServer = {
+  readonly kind: 'stdio'
+  readonly held: HeldServer
+} & StdioServerOptions
 
-/** What lives on across reloads: a server with processes of its own. */
+export type ServerOptions = (HttpServer | SseServer | StdioServer) & {
+  readonly pins: PinOptions | undefined
+}
+
+/** What lives on across reloads: a server with processes or streams of its own. */
 export interface HeldServer {
-  server: McpServer<never> | undefined
+  server: HeldMcpServer<never> | undefined
   isClosed: boolean
 }
 
@@ -50,10 +67,12 @@ export function createMcpEndpoint<P>(given: McpEndpointOptions<P>): McpEndpoint 
       isPrefixed,
     ),
     catalog: new Catalog(),
+    pins: given.servers.map((own) => own.pins && new Pins(own.pins)),
     rules,
     seal: new Seal(sealKey),
+    streams: given.streams,
     failsOpen: failureMode === 'FailOpen',
-    keepsInitialize: given.servers.some(({ kind }) => kind === 'stdio'),
+    keepsInitialize: given.servers.some(({ kind }) => kind !== 'http'),
     identity: { name: 'portcullis', version: '1' },
     onlyLocal: dnsRebindingProtection === true,
   }
@@ -63,7 +82,16 @@ export function createMcpEndpoint<P>(given: McpEndpointOptions<P>): McpEndpoint 
 function openServer<P>(options: ServerOptions): McpServer<P> {
   if (options.kind === 'http') return new HttpMcpServer<P>(options)
   const { held } = options
-  held.server ??= new StdioMcpServer<P>(options) as McpServer<never>
-  if (held.isClosed) held.server.close?.()
-  return held.server as McpServer<P>
+  const known = held.server as HeldMcpServer<P> | undefined
+  const server = known ?? (options.kind === 'sse' ? sseServer<P>(options) : stdioServer<P>(options))
+  if (options.kind === 'sse') server.update(sseChannels(options))
+  held.server = server as HeldMcpServer<never>
+  if (held.isClosed) server.close()
+  return server
+}
+
+function sseServer<P>(options: SseServer): HeldMcpServer<P> {
+  const { name, sessionTtl } = options
+  const openChannel = sseChannels(options)
+  return new HeldMcpServer({ name, sessionTtl, maxSessions: MAX_STREAMS, openChannel })
 }

@@ -67,8 +67,11 @@ function changed<P>(serving: Serving<P>, text: string, server: number): string {
   const known = result?.startsWith('{') ? jsonMembers(result) : undefined
   for (const [name, method] of listMethods()) {
     if (known?.has(method.items) !== true) continue
-    const shows = showsFor(serving, name, method.part)
-    return filterList(text, server, { method, names, shows, isFiltered: rules.isGuarded })
+    const { shows, report } = showsFor(serving, name, method.part)
+    const own = { method, names, shows, isFiltered: rules.isGuarded }
+    const filtered = filterList(text, server, own)
+    report()
+    return filtered
   }
   return names.isPrefixed ? rewriteForClient(message, server, names) : text
 }

@@ -1,10 +1,12 @@
 import type { Exchange } from '../../exchange/exchange.ts'
 import type { Header } from '../../exchange/header-edit.ts'
+import type { MessageStreams } from '../../exchange/message-streams.ts'
 import type { Reply } from '../../exchange/reply.ts'
 import type { McpMessage } from './attributes.ts'
 import type { Catalog } from './catalog.ts'
 import type { ServerIdentity } from './handshake.ts'
 import type { Names } from './names.ts'
+import type { PinFinding, Pins } from './pins.ts'
 import type { Seal } from './seal.ts'
 import type { McpServer, Sending } from './server.ts'
 import type { ClientSession } from './session.ts'
@@ -19,6 +21,10 @@ export interface McpRules<P> {
   admit(exchange: Exchange, message: McpMessage): P | undefined
   /** An item of a list, of which the arguments are not known. */
   shows(exchange: Exchange, message: McpMessage): boolean
+  /** The challenge for a message that was denied, if a token with more scopes would pass. */
+  stepUp(exchange: Exchange): string | undefined
+  /** Tools are not the ones that were pinned. */
+  unpinned(exchange: Exchange, finding: PinFinding): void
 }
 
 /** The way to the client. */
@@ -41,8 +47,12 @@ export interface EndpointPlan<P> {
   readonly servers: readonly McpServer<P>[]
   readonly names: Names
   readonly catalog: Catalog
+  /** Of each server, in the same order; undefined: its tools are not pinned. */
+  readonly pins: readonly (Pins | undefined)[]
   readonly rules: McpRules<P>
   readonly seal: Seal
+  /** Of clients that speak the transport of 2024-11-05. */
+  readonly streams: MessageStreams
   readonly failsOpen: boolean
   /** Servers have to be told again who a client is when another process goes on with its session. */
   readonly keepsInitialize: boolean

@@ -26,7 +26,7 @@ export function checkReachability(draft: Draft, report: Report): Draft {
 }
 
 /** Ways to reach an MCP server that are checked, and not served yet. */
-const UNSERVED_TRANSPORTS: ReadonlySet<string> = new Set(['sse', 'openapi'])
+const UNSERVED_TRANSPORTS: ReadonlySet<string> = new Set(['openapi'])
 
 function reportUnserved(report: Report, place: Place, { targets, options }: McpBackend): void {
   if (options.statefulMode === 'Stateless') {

@@ -19,6 +19,8 @@ export interface LoadOptions {
   readonly environment: Environment
   /** A long text that only `yaml` can read is not read, for that takes long: NotQuick is thrown. */
   readonly isQuick?: boolean
+  /** How files that it names are read; by default, from the disk. */
+  readonly readText?: ReadText
 }
 
 export interface Loaded {
@@ -85,7 +87,7 @@ function* loadTextStepwise(
 function* loadOnce(
   text: string,
   path: string,
-  { shownAs = path, environment }: LoadOptions,
+  { shownAs = path, environment, readText: read = readText }: LoadOptions,
   how: ReadOptions['how'],
 ): Generator<void, Loaded> {
   const { value: document, diagnostics } = readDocument(text, { file: shownAs, environment, how })
@@ -94,7 +96,7 @@ function* loadOnce(
     return { result: refusal(diagnostics), settings: undefined, files: [] }
   }
   const folder = dirname(resolve(path))
-  return yield* toModel(document, { resolve: (name) => resolve(folder, name), readText })
+  return yield* toModel(document, { resolve: (name) => resolve(folder, name), readText: read })
 }
 
 export const readText: ReadText = (path) => {

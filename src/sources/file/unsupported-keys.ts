@@ -29,7 +29,6 @@ const CREDENTIALS: Readonly<Record<string, string>> = {
   azure: 'tokens of Azure are not fetched yet',
   copilot: 'tokens of GitHub Copilot are not fetched yet',
   jwtSign: 'the gateway does not sign tokens yet',
-  oauthTokenExchange: 'tokens are not exchanged yet',
   crossAppAccess: 'tokens are not exchanged yet',
   credentials: 'only one credential is sent yet',
 }

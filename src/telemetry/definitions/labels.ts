@@ -93,5 +93,6 @@ export const CAUSE = label('cause', 'what the rule came to', [
   'unset',
   'no-allow-match',
   'invalid-policy',
+  'pin',
   'none',
 ])

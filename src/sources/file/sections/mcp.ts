@@ -6,11 +6,13 @@ import {
   aliased,
   backendName,
   choice,
+  file,
   name,
   oneOfKeys,
   textOrFile,
   url,
 } from '../../../policies/schema.ts'
+import { readPinFile } from '../../../protocols/mcp/schema.ts'
 import { policiesSchema, readPolicies } from '../policies.ts'
 import { parseAt, type Reading } from '../reading.ts'
 import type { SectionNode } from '../section-node.ts'
@@ -60,6 +62,24 @@ const transports = {
   openapi: openapi.optional().describe('An HTTP API whose operations become tools.'),
 }
 
+const pinFile = () =>
+  file((text) => {
+    const problem = readPinFile(text)
+    if (typeof problem !== 'string') return undefined
+    const message = `the file is not a file of pins: ${problem}`
+    return { message, hint: 'write it with `portcullis pin`' }
+  })
+
+const pins = z.strictObject({
+  mode: choice('Enforce', 'Audit')
+    .prefault('Enforce')
+    .describe(
+      'Enforce: tools that are new, or not as they were pinned, do not exist for clients. Audit: ' +
+        'they are reported.',
+    ),
+  file: pinFile().describe('The path of the file that `portcullis pin` writes.'),
+})
+
 const TRANSPORTS = ['mcp', 'sse', 'stdio', 'openapi'] as const
 
 const head = {
@@ -72,6 +92,11 @@ const head = {
     })
     .describe('Goes before the names of its tools; without `_` and `+`.'),
   ...transports,
+  pins: pins
+    .optional()
+    .describe(
+      'The approved tools: digests of the title, description, schemas and annotations of each.',
+    ),
 }
 
 const target = oneOfKeys(
@@ -142,7 +167,8 @@ export function readMcpTargets(
     })
     const origin = at.origin
     const own = value[transport] as unknown as JsonObject
-    return [{ name: value.name, origin, transport, options: own, policies }]
+    const pinned = value.pins === undefined ? {} : { pins: value.pins }
+    return [{ name: value.name, origin, transport, options: own, policies, ...pinned }]
   })
   return problems.length > 0 ? { diagnostics: problems } : { kind: 'mcp', targets, options }
 }

@@ -1,0 +1,51 @@
+import type { Decision } from '../exchange/decision.ts'
+import type { Exchange } from '../exchange/exchange.ts'
+import type { ChangedTool, PinFinding } from '../protocols/mcp/pins.ts'
+
+/** Tools that are named in a record; the others are counted. */
+const MAX_NAMED = 10
+
+/** Keeps with the exchange, for its record, that tools are not the ones that were pinned. */
+export function reportUnpinned(exchange: Exchange, finding: PinFinding): void {
+  exchange.decisions = [...exchange.decisions, decisionOf(finding)]
+}
+
+function decisionOf({ target, isEnforced, isCall, tools }: PinFinding): Decision {
+  const [first] = tools
+  return {
+    stage: 'mcp',
+    isAllowed: false,
+    isEnforced,
+    cause: 'pin',
+    rule: undefined,
+    failure: { reason: reasonOf(target, tools), variable: undefined, present: [] },
+    nearest: undefined,
+    search: undefined,
+    audited: undefined,
+    invalid: undefined,
+    provider: undefined,
+    // A list goes on without them.
+    isSkipped: !isCall,
+    attributes: [
+      attribute('mcp.tool.target', target),
+      ...(isCall && first !== undefined ? [attribute('mcp.tool.name', first.name)] : []),
+    ],
+  }
+}
+
+const attribute = (name: string, value: string) => ({ name, value, missing: '', within: undefined })
+
+function reasonOf(target: string, tools: readonly ChangedTool[]): string {
+  const named = tools.slice(0, MAX_NAMED).map((tool) => `\`${tool.name}\` ${stateOf(tool)}`)
+  const left = tools.length - named.length
+  const others = left === 0 ? [] : [`${left} more`]
+  return `tools of \`${target}\` are not as they were pinned: ${[...named, ...others].join('; ')}`
+}
+
+function stateOf({ changes }: ChangedTool): string {
+  if (changes.includes('new')) return 'is not pinned'
+  if (changes.includes('unknown')) return 'is not listed by its server'
+  if (changes.includes('ambiguous')) return 'names a member twice'
+  const parts = [...new Set(changes)]
+  return `has another ${parts.join(', ')}`
+}

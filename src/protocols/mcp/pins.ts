@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto'
+import { readJson } from '../../cel/values/json-read.ts'
+import { Uint } from '../../cel/values/number.ts'
+import { isObject } from './message.ts'
+import { changedParts, PINNED_PARTS, type PinnedPart, type ToolPin } from './schema.ts'
+
+/** What is not as it was pinned; `new`: nobody pinned it; `unknown`: it could not be looked up. */
+export type PinChange = PinnedPart | 'new' | 'ambiguous' | 'unknown'
+
+export interface ChangedTool {
+  readonly name: string
+  readonly changes: readonly PinChange[]
+}
+
+/** Tools of one server that are not the ones that were pinned, as one request met them. */
+export interface PinFinding {
+  readonly target: string
+  readonly isEnforced: boolean
+  /** A call; otherwise a list. */
+  readonly isCall: boolean
+  readonly tools: readonly ChangedTool[]
+}
+
+export interface PinOptions {
+  readonly mode: 'Enforce' | 'Audit'
+  readonly tools: ReadonlyMap<string, ToolPin>
+}
+
+/** Milliseconds that a look at a tool is good for before a call is made without another one. */
+const FRESH = 60_000
+
+/** The pins of one server, and what its tools were seen to be. */
+export class Pins {
+  readonly isEnforced: boolean
+  readonly #tools: ReadonlyMap<string, ToolPin>
+  /** When each was last seen as it is pinned. */
+  readonly #seen = new Map<string, number>()
+  readonly #now: () => number
+
+  constructor({ mode, tools }: PinOptions, now: () => number = () => performance.now()) {
+    this.isEnforced = mode === 'Enforce'
+    this.#tools = tools
+    this.#now = now
+  }
+
+  has(name: string): boolean {
+    return this.#tools.has(name)
+  }
+
+  /** It was seen as it is pinned a moment ago. */
+  isFresh(name: string): boolean {
+    const at = this.#seen.get(name)
+    return at !== undefined && this.#now() - at < FRESH
+  }
+
+  /** What of a tool is not as it was pinned; empty: nothing. `item`: as the server lists it. */
+  changesOf(name: string, item: string): readonly PinChange[] {
+    const pin = this.#tools.get(name)
+    if (pin === undefined) return ['new']
+    const own = digestsOf(item)
+    const changes = own === undefined ? (['ambiguous'] as const) : changedParts(pin, own)
+    if (changes.length === 0) this.#seen.set(name, this.#now())
+    else this.#seen.delete(name)
+    return changes
+  }
+}
+
+/** Undefined: two readers could read it differently. */
+export function digestsOf(item: string): ToolPin | undefined {
+  const tool = readJson(item, { duplicates: 'refuse' })
+  if (!isObject(tool)) return undefined
+  const parts = PINNED_PARTS.flatMap((part) => {
+    if (!Object.hasOwn(tool, part)) return []
+    const text = canonical(tool[part])
+    const digest = createHash('sha256').update(`${part}\n${text}`).digest('hex')
+    return [[part, `sha256:${digest}`] as const]
+  })
+  return Object.fromEntries(parts)
+}
+
+/** The one text of a value: however its members are ordered and its strings are escaped. */
+function canonical(value: unknown): string {
+  if (typeof value === 'bigint') return String(value)
+  if (value instanceof Uint) return String(value.value)
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  const members = Object.keys(value).sort()
+  const own = value as Readonly<Record<string, unknown>>
+  return `{${members.map((name) => `${JSON.stringify(name)}:${canonical(own[name])}`).join(',')}}`
+}

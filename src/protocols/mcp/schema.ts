@@ -1,0 +1,91 @@
+/*
+ * The file of pins: what tools of MCP servers were when somebody approved them. `portcullis pin`
+ * writes it, and people review it like code.
+ */
+
+/** What of a tool is pinned, beside its name. */
+export const PINNED_PARTS = [
+  'title',
+  'description',
+  'inputSchema',
+  'outputSchema',
+  'annotations',
+] as const
+
+export type PinnedPart = (typeof PINNED_PARTS)[number]
+
+/** The digest of each part that the tool has. */
+export type ToolPin = Readonly<Partial<Record<PinnedPart, string>>>
+
+/** By the name of the server, then by that of the tool. */
+export type PinFile = ReadonlyMap<string, ReadonlyMap<string, ToolPin>>
+
+const VERSION = 1
+const DIGEST = /^sha256:[0-9a-f]{64}$/
+
+/** The pins of a file; a string says what is wrong with it. */
+export function readPinFile(text: string): PinFile | string {
+  let written: unknown
+  try {
+    written = JSON.parse(text)
+  } catch {
+    return 'it is not JSON'
+  }
+  if (!isRecord(written)) return 'it is not a JSON object'
+  const { version, targets, ...others } = written
+  const [other] = Object.keys(others)
+  if (other !== undefined) return `unknown member \`${other}\``
+  if (version !== VERSION) return `\`version\` must be ${VERSION}`
+  if (!isRecord(targets)) return '`targets` is missing'
+  const file = new Map<string, ReadonlyMap<string, ToolPin>>()
+  for (const [target, tools] of Object.entries(targets)) {
+    if (!isRecord(tools)) return `the tools of \`${target}\` are not an object`
+    const pins = new Map<string, ToolPin>()
+    for (const [tool, pin] of Object.entries(tools)) {
+      if (!isToolPin(pin)) return `the pin of \`${tool}\` of \`${target}\` is not made of digests`
+      pins.set(tool, pin)
+    }
+    file.set(target, pins)
+  }
+  return file
+}
+
+export function writePinFile(file: PinFile): string {
+  const targets = sorted(file).map(([target, tools]) => {
+    const own = sorted(tools).map(([tool, pin]) => [tool, ordered(pin)] as const)
+    return [target, Object.fromEntries(own)] as const
+  })
+  const written = { version: VERSION, targets: Object.fromEntries(targets) }
+  return `${JSON.stringify(written, undefined, 2)}\n`
+}
+
+/** The parts in which two pins differ. */
+export function changedParts(pin: ToolPin, other: ToolPin): readonly PinnedPart[] {
+  return PINNED_PARTS.filter((part) => pin[part] !== other[part])
+}
+
+function isToolPin(value: unknown): value is ToolPin {
+  if (!isRecord(value)) return false
+  return Object.entries(value).every(
+    ([part, digest]) =>
+      (PINNED_PARTS as readonly string[]).includes(part) &&
+      typeof digest === 'string' &&
+      DIGEST.test(digest),
+  )
+}
+
+function ordered(pin: ToolPin): ToolPin {
+  const parts = PINNED_PARTS.flatMap((part) =>
+    pin[part] === undefined ? [] : [[part, pin[part]] as const],
+  )
+  return Object.fromEntries(parts)
+}
+
+/** By code units, so that the bytes are the same on every machine. */
+function sorted<T>(map: ReadonlyMap<string, T>): readonly (readonly [string, T])[] {
+  return [...map].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
