@@ -7,6 +7,8 @@ import { type Batch, DecisionBatch } from '../proxy/decision-batch.ts'
 import { Gateway } from '../proxy/gateway.ts'
 import { QuotaLeases } from '../proxy/quota-leases.ts'
 import type { QuotaOrder } from '../proxy/quota-messages.ts'
+import type { SignInOrder } from '../proxy/sign-in-messages.ts'
+import { WorkerSignIn } from '../proxy/sign-in-share.ts'
 import type { Decided, Order, Report } from '../proxy/worker-messages.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -14,6 +16,7 @@ import { openLog } from '../telemetry/open-log.ts'
 import { watchProcess } from '../telemetry/process-metrics.ts'
 import { openMetrics } from './fleet.ts'
 import { outliveErrors } from './outlive-errors.ts'
+import { routeSignIn } from './route-sign-in.ts'
 import { boundYoungSpace, resumeOptimization } from './startup-memory.ts'
 
 /** A process that serves what its parent tells it; see proxy/workers.ts. */
@@ -27,6 +30,9 @@ export function runWorker(number: string): Promise<number> {
       send: (message) => {
         if (process.connected) process.send?.(message, () => {})
       },
+    })
+    const signIn = new WorkerSignIn((message) => {
+      if (process.connected) process.send?.(message, () => {})
     })
     let isDraining = false
     const drain = async () => {
@@ -53,6 +59,10 @@ export function runWorker(number: string): Promise<number> {
         quotas.receive(order)
         return
       }
+      if (isSignInOrder(order)) {
+        signIn.receive(order, (id) => report({ kind: 'sign-in-known', id }))
+        return
+      }
       if (order.kind === 'log-level') {
         serving?.log.setLevel(order.level)
         return
@@ -60,7 +70,9 @@ export function runWorker(number: string): Promise<number> {
       if (order.kind === 'apply') {
         resumeOptimization()
         boundYoungSpace()
-        serving ??= begin(order.settings, number, order.ticketSecret, quotas)
+        const { revoked } = order
+        signIn.receive({ kind: 'sign-in-revoked', id: undefined, revoked }, () => {})
+        serving ??= begin(order.settings, number, order.ticketSecret, quotas, signIn)
         if (order.logLevel !== undefined) serving.log.setLevel(order.logLevel)
         const { gateway } = serving
         const { model, secrets, isStrict } = order
@@ -99,11 +111,16 @@ function isQuotaOrder(order: Order): order is QuotaOrder {
   return order.kind.startsWith('quota-')
 }
 
+function isSignInOrder(order: Order): order is SignInOrder {
+  return order.kind.startsWith('sign-in-')
+}
+
 function begin(
   settings: Settings,
   number: string,
   ticketSecret: Uint8Array,
   quotas: Quotas,
+  signIn: WorkerSignIn,
 ): Serving {
   // Processes that write to one pipe do not mix their lines up to this length.
   const { log, sink } = openLog({ ...settings.logging, piece: 4_096 })
@@ -121,6 +138,7 @@ function begin(
     ticketSecret,
     version,
     quotas,
+    signIn: routeSignIn(signIn, process.env),
     writeDecision: batch && ((record) => batch.add(record)),
   })
   const close = async () => {

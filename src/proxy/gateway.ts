@@ -84,6 +84,8 @@ export interface GatewayOptions {
   readonly writeDecision?: ((record: DecisionRecord) => void) | undefined
   /** Limits that this process shares with others. */
   readonly quotas?: Quotas | undefined
+  /** Sessions of people who sign in on routes. */
+  readonly signIn?: NonNullable<CompileDeps['world']>['signIn']
   /** Of the release, for traces. */
   readonly version?: string
 }
@@ -158,6 +160,7 @@ export class Gateway {
       world: {
         ...authenticationWorld(metrics, log),
         ...(options.quotas === undefined ? {} : { quotas: options.quotas }),
+        ...(options.signIn === undefined ? {} : { signIn: options.signIn }),
       },
     }
     this.#collectors = new Collectors({ metrics, log, version, grace: settings.drain.max })

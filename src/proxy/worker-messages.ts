@@ -8,6 +8,8 @@ import type { Snapshot } from '../telemetry/snapshot.ts'
 import type { Batch } from './decision-batch.ts'
 import type { Applied } from './gateway.ts'
 import type { QuotaOrder } from './quota-messages.ts'
+import type { Revoked } from './revoked-keys.ts'
+import type { SignInOrder } from './sign-in-messages.ts'
 
 export type LogLevel = ReturnType<Logger['level']>
 
@@ -26,12 +28,15 @@ export type Order =
       readonly ticketSecret: Uint8Array
       /** Set while it runs; absent: as the settings say. */
       readonly logLevel?: LogLevel
+      /** Sessions that are over. */
+      readonly revoked: readonly Revoked[]
     }
   | { readonly kind: 'log-level'; readonly level: LogLevel }
   | { readonly kind: 'snapshot'; readonly id: number }
   | { readonly kind: 'decisions'; readonly id: number; readonly query: DecisionQuery }
   | { readonly kind: 'drain' }
   | QuotaOrder
+  | SignInOrder
 
 /** From a worker to its parent, by itself: records for the file that the parent writes. */
 export interface Decided extends Batch {
@@ -58,3 +63,4 @@ export type Report =
       readonly id: number
       readonly records: readonly DecisionRecord[]
     }
+  | { readonly kind: 'sign-in-known'; readonly id: number }

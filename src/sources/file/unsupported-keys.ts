@@ -9,7 +9,6 @@ export const UNSUPPORTED_POLICIES: readonly string[] = [
   'inferenceRouting',
   'mcpGuardrails',
   'networkExtAuthz',
-  'oidc',
   'sessionAffinity',
 ]
 
