@@ -2,9 +2,10 @@ import type { Authenticate } from '../admin/callers.ts'
 import { type Login, loginPages } from '../admin/login.ts'
 import type { AdminAuthSettings } from '../model/settings.ts'
 import { OidcProvider } from '../oidc/provider.ts'
-import { keysOf, type RevokedSessions, revokedInMemory } from '../oidc/revoked-sessions.ts'
+import { keysOf, type RevokedSessions } from '../oidc/revoked-sessions.ts'
 import { sealedJson } from '../oidc/sealed-json.ts'
 import { OidcSessions } from '../oidc/sessions.ts'
+import { RevokedKeys } from '../proxy/revoked-keys.ts'
 import type { Store } from '../sources/database/store.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { RoleOf } from './admin-roles.ts'
@@ -49,6 +50,15 @@ export function openLogin(options: AdminLoginOptions): AdminLogin {
 function nameOf(claims: Readonly<Record<string, unknown>>): string {
   const { sub, email, email_verified: isVerified } = claims
   return isVerified === true && typeof email === 'string' ? email : String(sub)
+}
+
+function revokedInMemory(): RevokedSessions {
+  const known = new RevokedKeys()
+  return {
+    add: async ({ before = Number.MAX_SAFE_INTEGER, ...who }, until) =>
+      known.add({ keys: keysOf(who), before, until }),
+    has: async (session) => known.has(keysOf(session), session.issued ?? 0),
+  }
 }
 
 function revokedIn(store: Store): RevokedSessions {

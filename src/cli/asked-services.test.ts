@@ -31,12 +31,16 @@ routes:
 const CONDITIONAL =
   "extAuthz: { conditional: [{ condition: \"request.method == 'PUT'\", host: '127.0.0.1:9', protocol: { http: {} } }] }"
 
+const SIGN_IN =
+  "oidc: { issuer: 'https://a.example', clientId: b, redirectUri: 'https://c.example/d/callback' }"
+
 /** A service of the user may turn away what no rule does, and nobody can ask it here. */
 describe('where a service is asked as well', () => {
   for (const [what, service, level, policy] of [
     ['on the route', SERVICE, 'route', 'route:api'],
     ['on the gateway', SERVICE, 'gateway', 'gateway:default'],
     ['by condition', CONDITIONAL, 'route', 'route:api'],
+    ['which people sign in at', SIGN_IN, 'route', 'route:api'],
   ] as const) {
     it(`diff says so of what is admitted: ${what}`, async () => {
       const [old, now] = [
@@ -44,7 +48,7 @@ describe('where a service is asked as well', () => {
         file('now.yaml', '/y', service, level),
       ]
       const { out } = await runWith(['diff', old, now])
-      const said = `admitted, if extAuthz of \`${policy}\` admits it`
+      const said = `admitted, if ${service.split(':', 1)[0]} of \`${policy}\` admits it`
       assert.ok(out.includes(`after:  ${said}`), out)
       assert.ok(out.includes(`before: ${said}`), out)
       const { differences } = JSON.parse((await runWith(['diff', old, now, '--json'])).out)
@@ -66,7 +70,7 @@ describe('where a service is asked as well', () => {
       const unclear = await runWith(['prove', suite('/z')])
       assert.equal(unclear.code, 1)
       assert.match(unclear.out, /not known: path/)
-      assert.ok(unclear.out.includes(`extAuthz of \`${policy}\``), unclear.out)
+      assert.ok(unclear.out.includes(`${service.split(':', 1)[0]} of \`${policy}\``), unclear.out)
       assert.match(unclear.out, /GET \/z/)
       const proven = await runWith(['prove', suite('/x')])
       assert.equal(proven.code, 0, proven.out)

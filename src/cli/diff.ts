@@ -1,6 +1,5 @@
 import { compareModels, type Difference, type SemanticDiff } from '../analysis/diff/compare.ts'
 import type { ExampleRequest } from '../analysis/diff/example.ts'
-import { servicesText } from '../analysis/diff/services.ts'
 import { renderCount, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import { visible } from '../diagnostics/text-cells.ts'
@@ -129,11 +128,9 @@ function render({ differences, untold }: SemanticDiff): string {
       const { old, now, example } = difference
       lines.push(`${TITLES[kind]} at ${placeOf(difference)}`)
       lines.push(...exampleLines(example).map((line) => `    ${visible(line)}`))
-      const { services } = difference
+      const { asks } = difference
       const [before, after] = [old, now].map(({ isAdmitted, reason }) =>
-        isAdmitted && services.length > 0
-          ? `${reason}, if ${servicesText(services)} admits it`
-          : reason,
+        isAdmitted && asks !== '' ? `${reason}, if ${asks} admits it` : reason,
       ) as [string, string]
       lines.push(`  before: ${visible(before)}`, `  after:  ${visible(after)}`, '')
     }

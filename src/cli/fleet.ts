@@ -2,8 +2,11 @@ import own from '../../package.json' with { type: 'json' }
 import type { Model } from '../model/model.ts'
 import type { Settings } from '../model/settings.ts'
 import { type Applied, Gateway } from '../proxy/gateway.ts'
+import type { Revoked } from '../proxy/revoked-keys.ts'
+import { ownSignIn } from '../proxy/sign-in-share.ts'
 import type { Decided, LogLevel } from '../proxy/worker-messages.ts'
 import { type WorkerEnd, Workers } from '../proxy/workers.ts'
+import type { Environment } from '../sources/file/expand.ts'
 import type { DecisionFile } from '../telemetry/decision-file.ts'
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
 import type { DecisionQuery } from '../telemetry/decision-ring.ts'
@@ -13,6 +16,7 @@ import type { Logger } from '../telemetry/log.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { watchProcess } from '../telemetry/process-metrics.ts'
 import { merge } from '../telemetry/snapshot.ts'
+import { routeSignIn } from './route-sign-in.ts'
 import { workerCount } from './worker-count.ts'
 
 /** What serves: this process, or workers of it. */
@@ -24,9 +28,16 @@ export interface Fleet {
   apply(model: Model, isStrict?: boolean, written?: Settings): Promise<Applied>
   /** Of all processes, until they stop. */
   setLogLevel(level: LogLevel): void
+  /** Sessions that end at one replica end at all: told to others, and heard of from them. */
+  readonly signIn: SignInReplica
   drain(): Promise<void>
   readMetrics(): Promise<Iterable<MetricView>>
   decisions(query: DecisionQuery): Promise<readonly DecisionRecord[]>
+}
+
+export interface SignInReplica {
+  share: ((revoked: Revoked) => Promise<void>) | undefined
+  learn(revoked: readonly Revoked[]): void
 }
 
 /** The metrics of a process, as the configuration wants them told. */
@@ -41,12 +52,16 @@ export function openFleet(
   log: Logger,
   metrics: Metrics,
   file: DecisionFile | undefined,
+  environment: Environment,
 ): Fleet {
   const size = workerCount(settings.workers)
   const stop = watchProcess(metrics, { worker: 'main' })
   if (size <= 1) {
     const { version } = own
     const writeDecision = file && ((record: DecisionRecord) => file.write(record))
+    const signIn: SignInReplica = { share: undefined, learn: () => {} }
+    const { shared, learn } = ownSignIn(() => signIn.share)
+    signIn.learn = learn
     const gateway = new Gateway({
       settings,
       log,
@@ -54,6 +69,7 @@ export function openFleet(
       reusePort: false,
       version,
       writeDecision,
+      signIn: routeSignIn(shared, environment),
     })
     return {
       size: 1,
@@ -64,6 +80,7 @@ export function openFleet(
         return applied
       },
       setLogLevel: (level) => log.setLevel(level),
+      signIn,
       drain: async () => {
         await gateway.drain()
         stop()
@@ -90,6 +107,7 @@ export function openFleet(
       log.setLevel(level)
       workers.setLogLevel(level)
     },
+    signIn: workers.signIn,
     drain: async () => {
       await workers.drain()
       stop()

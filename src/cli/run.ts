@@ -50,6 +50,7 @@ import { isOwnFile, ownFile } from './own-files.ts'
 import { painter } from './paint.ts'
 import { followSource, type ReloadOptions } from './reload.ts'
 import { restartNeeded } from './restart-needed.ts'
+import { shareRevoked } from './route-sign-in.ts'
 import { RUN_HELP, runOptionsOf } from './run-options.ts'
 import { logErrors, logFindings, portsOf, withWorkers } from './run-report.ts'
 import { sessionKeyProblems, withSessionKey } from './session-key.ts'
@@ -163,7 +164,7 @@ async function serveUntilStopped(
   }
   outliveErrors(log, metrics)
   const broke = (error: unknown) => errorReporter(log, metrics)('admin', error)
-  const fleet = openFleet(settings, log, metrics, records)
+  const fleet = openFleet(settings, log, metrics, records, environment)
   metrics.gauge(workers).at({}).set(fleet.size)
   let status: Status = {
     isReady: false,
@@ -198,6 +199,7 @@ async function serveUntilStopped(
   }
   const { authenticate, login, names } = access
   const { store } = storage
+  if (store !== undefined) shareRevoked(store, fleet, log)
   const applied = await apply(first, isStrict)
   if (!applied.isApplied) {
     await fleet.drain()

@@ -1,15 +1,16 @@
 import own from '../../package.json' with { type: 'json' }
 import { MessageStreams } from '../exchange/message-streams.ts'
-import type { Quotas } from '../exchange/quota.ts'
 import type { Model } from '../model/model.ts'
 import { addedIn, patched } from '../model/model-patch.ts'
 import { resolveSecrets } from '../model/secret.ts'
 import type { Settings } from '../model/settings.ts'
 import { runCooperatively } from '../model/steps.ts'
 import { type Batch, DecisionBatch } from '../proxy/decision-batch.ts'
-import { Gateway } from '../proxy/gateway.ts'
+import { Gateway, type GatewayOptions } from '../proxy/gateway.ts'
 import { QuotaLeases } from '../proxy/quota-leases.ts'
 import type { QuotaOrder } from '../proxy/quota-messages.ts'
+import type { SignInOrder } from '../proxy/sign-in-messages.ts'
+import { WorkerSignIn } from '../proxy/sign-in-share.ts'
 import type { Decided, Order, Report, Streamed } from '../proxy/worker-messages.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -17,6 +18,7 @@ import { openLog } from '../telemetry/open-log.ts'
 import { watchProcess } from '../telemetry/process-metrics.ts'
 import { openMetrics } from './fleet.ts'
 import { outliveErrors } from './outlive-errors.ts'
+import { routeSignIn } from './route-sign-in.ts'
 import { boundYoungSpace, resumeOptimization } from './startup-memory.ts'
 
 const now = () => performance.now()
@@ -38,6 +40,9 @@ export function runWorker(number: string): Promise<number> {
     const streams = new MessageStreams((message) => {
       const streamed: Streamed = { kind: 'streamed', message }
       if (process.connected) process.send?.(streamed, () => {})
+    })
+    const signIn = new WorkerSignIn((message) => {
+      if (process.connected) process.send?.(message, () => {})
     })
     let isDraining = false
     const drain = async () => {
@@ -68,6 +73,10 @@ export function runWorker(number: string): Promise<number> {
         streams.receive(order.message)
         return
       }
+      if (isSignInOrder(order)) {
+        signIn.receive(order, (id) => report({ kind: 'sign-in-known', id }))
+        return
+      }
       if (order.kind === 'log-level') {
         serving?.log.setLevel(order.level)
         return
@@ -75,7 +84,10 @@ export function runWorker(number: string): Promise<number> {
       if (order.kind === 'apply') {
         resumeOptimization()
         boundYoungSpace()
-        serving ??= begin(order.settings, number, order.ticketSecret, { quotas, streams })
+        const { revoked } = order
+        signIn.receive({ kind: 'sign-in-revoked', id: undefined, revoked }, () => {})
+        const shared = { quotas, streams, signIn: routeSignIn(signIn, process.env) }
+        serving ??= begin(order.settings, number, order.ticketSecret, shared)
         if (order.logLevel !== undefined) serving.log.setLevel(order.logLevel)
         const { gateway } = serving
         const { patch, secrets, isStrict } = order
@@ -124,11 +136,15 @@ function isQuotaOrder(order: Order): order is QuotaOrder {
   return order.kind.startsWith('quota-')
 }
 
+function isSignInOrder(order: Order): order is SignInOrder {
+  return order.kind.startsWith('sign-in-')
+}
+
 function begin(
   settings: Settings,
   number: string,
   ticketSecret: Uint8Array,
-  shared: { readonly quotas: Quotas; readonly streams: MessageStreams },
+  shared: Pick<GatewayOptions, 'quotas' | 'streams' | 'signIn'>,
 ): Serving {
   // Processes that write to one pipe do not mix their lines up to this length.
   const { log, sink } = openLog({ ...settings.logging, piece: 4_096 })

@@ -1,7 +1,7 @@
 import type { PolicyPlace } from '../model/policy.ts'
 
 /** Ways to find out who asks, in the words of the metric's label `method`. */
-export type AuthenticationMethod = 'jwt' | 'api-key' | 'basic' | 'external'
+export type AuthenticationMethod = 'jwt' | 'api-key' | 'basic' | 'external' | 'oidc'
 
 /**
  * Why an authentication, or `csrf`, rejected a request before any rule, for logs, metrics and

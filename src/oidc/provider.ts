@@ -211,8 +211,12 @@ export function loginSecrets(): LoginSecrets {
 }
 
 export function payloadOf(idToken: string): JWTPayload {
+  return JSON.parse(payloadText(idToken))
+}
+
+export function payloadText(idToken: string): string {
   const [, payload = ''] = idToken.split('.')
-  return JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'))
+  return Buffer.from(payload, 'base64url').toString('utf8')
 }
 
 function expiryOf(

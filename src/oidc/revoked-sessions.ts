@@ -22,37 +22,6 @@ export interface RevokedSessions {
   has(session: SessionIdentity): Promise<boolean>
 }
 
-/** Revocations in all: what is over by itself goes first, then the oldest. */
-const MAX = 100_000
-
-/** For one process. */
-export function revokedInMemory(): RevokedSessions {
-  const known = new Map<string, { readonly before: number; readonly until: number }>()
-  return {
-    async add(revocation, until) {
-      const { before = Number.MAX_SAFE_INTEGER } = revocation
-      for (const key of keysOf(revocation)) {
-        known.delete(key)
-        known.set(key, { before, until })
-      }
-      if (known.size <= MAX) return
-      const now = Date.now() / 1_000
-      for (const [key, one] of known) if (one.until < now) known.delete(key)
-      for (const key of known.keys()) {
-        if (known.size <= MAX) break
-        known.delete(key)
-      }
-    },
-    async has(session) {
-      const { issued = 0 } = session
-      return keysOf(session).some((key) => {
-        const found = known.get(key)
-        return found !== undefined && issued <= found.before
-      })
-    },
-  }
-}
-
 export function keysOf({ id, sid, sub }: Revocation): readonly string[] {
   return [
     ...(id === undefined ? [] : [`id:${id}`]),

@@ -6,6 +6,7 @@ import {
   loginSecrets,
   type OidcProvider,
   payloadOf,
+  payloadText,
   type Tokens,
 } from './provider.ts'
 import type { RevokedSessions } from './revoked-sessions.ts'
@@ -19,11 +20,15 @@ export interface SessionOptions {
   readonly redirectUri: string
   /** What its cookies are called. */
   readonly name: string
+  /** Does what must be done once, though several processes have the same session. */
+  readonly once?: <T>(key: string, work: () => Promise<T>) => Promise<T>
 }
 
 /** Who is logged in. */
 export interface Session {
   readonly claims: JWTPayload
+  /** The claims as the provider wrote them. */
+  readonly payload: string
   /** To be sent with the response: the session was refreshed. */
   readonly cookies: readonly string[]
 }
@@ -137,18 +142,21 @@ export class OidcSessions {
     if (stored === undefined || stored.ends < now()) return undefined
     const claims = payloadOf(stored.idToken)
     if (await this.#options.revoked.has({ id: stored.id, ...identityOf(claims) })) return undefined
-    if (stored.expires - EARLY > now()) return { claims, cookies: [] }
+    const payload = payloadText(stored.idToken)
+    if (stored.expires - EARLY > now()) return { claims, payload, cookies: [] }
     const { refreshToken } = stored
     if (refreshToken !== undefined) {
       try {
         const tokens = await this.#refreshed(refreshToken, stored.idToken, claims.sub)
         const written = this.#write({ ...stored, ...storedOf(tokens) }, cookies)
-        if (written !== undefined) return { claims: tokens.claims, cookies: written }
+        if (written !== undefined) {
+          return { claims: tokens.claims, payload: payloadText(tokens.idToken), cookies: written }
+        }
       } catch {
         // The tokens may hold for a moment yet.
       }
     }
-    return stored.expires > now() ? { claims, cookies: [] } : undefined
+    return stored.expires > now() ? { claims, payload, cookies: [] } : undefined
   }
 
   /** Ends the session here, and says where to end it at the provider. */
@@ -194,7 +202,8 @@ export class OidcSessions {
   async #refreshed(refreshToken: string, idToken: string, subject: unknown): Promise<Tokens> {
     const known = this.#refreshing.get(refreshToken)
     if (known !== undefined) return known
-    const made = this.#options.provider.refresh(refreshToken, idToken, subject)
+    const { provider, once = (_, work) => work() } = this.#options
+    const made = once(refreshToken, () => provider.refresh(refreshToken, idToken, subject))
     this.#refreshing.set(refreshToken, made)
     // Requests that were on their way with the old cookies are served by the same refresh.
     const forget = () => {

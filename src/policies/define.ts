@@ -14,6 +14,7 @@ import type { ValidPolicy } from '../model/policy.ts'
 import type { ResultType } from './annotations.ts'
 import type { MirrorTarget, Retry, Timeouts } from './delivery.ts'
 import type { JwtWorld } from './jwt-authentication/checker.ts'
+import type { OpenSignIn } from './oidc/sign-in.ts'
 
 /** One kind of policy at work. Its place in ./index.ts is its place in the order of execution. */
 export interface Policy<S extends z.ZodType = z.ZodType> {
@@ -81,6 +82,8 @@ export interface CompileContext {
 export interface PolicyDeps extends Partial<JwtWorld> {
   /** Limits that several processes share; without it, this process is all there is. */
   readonly quotas?: Quotas
+  /** Sessions of people who sign in; without it, nobody does. */
+  readonly signIn?: OpenSignIn
 }
 
 export type PolicyExpression = Pick<Expression, 'term' | 'reads' | 'evaluate' | 'predicate'>

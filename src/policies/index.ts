@@ -21,6 +21,7 @@ import { inferenceRouting } from './inference-routing/index.ts'
 import { openJwt } from './jwt-authentication/authenticator.ts'
 import { jwtAuthentication } from './jwt-authentication/index.ts'
 import { localRateLimit } from './local-rate-limit/index.ts'
+import { oidc } from './oidc/index.ts'
 import { remoteRateLimit } from './remote-rate-limit/index.ts'
 import { requestHeaders } from './request-headers/index.ts'
 import { requestMirror } from './request-mirror/index.ts'
@@ -54,6 +55,7 @@ export const POLICIES: readonly Policy[] = [
   basicAuth,
   apiKey,
   authentication,
+  oidc,
   conditionally(extAuthz, 'unless-false'),
   authorization,
   conditionally(localRateLimit, 'unless-false'),

@@ -162,6 +162,21 @@ export const url = () =>
     parse: (text) => (URL.canParse(text) ? text : undefined),
   })
 
+/** HTTPS, or HTTP on this machine alone: codes and tokens pass there. */
+export const confidentialUrl = (what: string) =>
+  z
+    .string()
+    .max(2_048)
+    .meta({ title: 'URL' })
+    .check(({ value, issues }) => {
+      const url = URL.parse(value)
+      const isLocal = /^(localhost|\[::1\]|127(\.\d+){3})$/.test(url?.hostname ?? '')
+      const isPlain = url?.username === '' && url.password === ''
+      if (isPlain && (url.protocol === 'https:' || (url.protocol === 'http:' && isLocal))) return
+      const hint = 'write https://…; http:// is for this machine alone'
+      issues.push(issue(value, `this is not ${what}`, { rule: 'malformed', hint }))
+    })
+
 /** A CEL expression; it is compiled for the stage at which it runs. */
 export const expression = (result: ResultType, stage?: Stage) => {
   const annotation: Annotation =

@@ -32,6 +32,7 @@ import { loadBalancer } from './load-balancer/schema.ts'
 import { localRateLimit, plainRateLimit } from './local-rate-limit/schema.ts'
 import { mcpAuthorization } from './mcp-authorization/schema.ts'
 import { networkAuthorization } from './network-authorization/schema.ts'
+import { oidc, pathOfBody } from './oidc/schema.ts'
 import { outlierDetection } from './outlier-detection/schema.ts'
 import { proxyProtocol } from './proxy-protocol/schema.ts'
 import { plainRemoteRateLimit, remoteRateLimit } from './remote-rate-limit/schema.ts'
@@ -84,6 +85,8 @@ export interface PolicySchema {
   readonly hasDefaults: boolean
   /** What it looks at of the body by itself; what its expressions read is seen when they compile. */
   readonly body?: (value: never) => BodyNeed
+  /** A path at which it reads the whole body, whatever it needs elsewhere. */
+  readonly bodyAt?: (value: never) => string
 }
 
 /** All of it must be there before the policy runs, or as much as fits, or it does not matter. */
@@ -156,6 +159,11 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   authentication('apiKey', TRAFFIC, apiKey, ['apiKeyAuthentication'], ['apiKey']),
   authentication('authentication', TRAFFIC, anyOf, [], ['jwt', 'apiKey', 'basicAuth'], {
     isInline: false,
+  }),
+  authentication('oidc', TRAFFIC, oidc, [], ['jwt'], {
+    isInline: false,
+    asksService: true,
+    bodyAt: pathOfBody,
   }),
   authentication('extAuthz', BOTH, extAuthz, ['extAuth'], ['extauthz'], {
     plain: plainExtAuthz,

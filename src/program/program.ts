@@ -108,6 +108,8 @@ export interface RouteProgram extends WayBack {
   readonly readsBody: boolean
   /** As much of it as is kept is enough. */
   readonly readsBeginning?: boolean
+  /** Paths at which a policy reads all of it, as `readsBody` says of the whole route. */
+  readonly bodyPaths?: ReadonlySet<string> | undefined
   /** Expressions read what stands behind its Content-Encoding. */
   readonly decodesBody?: boolean
   /** A backend by weight; a Reply where there is none to choose. */

@@ -28,6 +28,7 @@ export function compileRule(compilation: Compilation, where: RulePlace): PlacedR
     kinds: traffic.kinds,
     readsBody: traffic.readsBody || choice.readsBody,
     readsBeginning: traffic.readsBeginning || choice.readsBeginning,
+    bodyPaths: traffic.bodyPaths,
     decodesBody: traffic.decodesBody || choice.decodesBody,
     choose: choice.choose,
     timeouts: traffic.timeouts,
@@ -45,11 +46,11 @@ export function compileRule(compilation: Compilation, where: RulePlace): PlacedR
 export function compileUnmatched(compilation: Compilation, where: Where): PlacedRoute {
   const layers = compilation.reach.around(where)
   const traffic = compilation.sections.compile(layers, 'traffic')
-  const { steps, run, kinds, readsBody, readsBeginning, decodesBody, timeouts } = traffic
+  const { steps, run, kinds, readsBody, readsBeginning, bodyPaths, decodesBody, timeouts } = traffic
   const { authentications, decider } = traffic
   const attributes = { gateway: where.gateway.name, listener: where.listener.name }
   const names = { name: '', rule: '', attributes }
-  const reads = { readsBody, readsBeginning, decodesBody }
+  const reads = { readsBody, readsBeginning, bodyPaths, decodesBody }
   const { responseParts } = traffic
   const own = { steps, run, kinds, ...reads, timeouts, authentications, decider, responseParts }
   return { ...names, ...NOWHERE, ...own, choose: () => NO_ROUTE }

@@ -28,6 +28,8 @@ export interface CompiledSection extends WayBack {
   readonly kinds: readonly string[]
   readonly readsBody: boolean
   readonly readsBeginning: boolean
+  /** Paths at which a policy reads the whole body. */
+  readonly bodyPaths: ReadonlySet<string> | undefined
   /** An expression reads it, and so what stands behind its Content-Encoding. */
   readonly decodesBody: boolean
   /** A rule reads of a call to a model more than its provider. */
@@ -47,6 +49,7 @@ const EMPTY: CompiledSection = {
   kinds: [],
   readsBody: false,
   readsBeginning: false,
+  bodyPaths: undefined,
   decodesBody: false,
   readsModel: false,
   timeouts: NO_TIMEOUTS,
@@ -117,6 +120,7 @@ export class SectionCompiler {
       decodesBody: !isBroken && context.findings.readsBody,
       readsModel: context.findings.readsModel,
       readsBeginning: !isBroken && needs(byKind, active, 'beginning'),
+      bodyPaths: isBroken ? undefined : bodyPathsOf(byKind, active),
       timeouts: parts.find(({ timeouts }) => timeouts)?.timeouts ?? NO_TIMEOUTS,
       retry: parts.find(({ retry }) => retry)?.retry,
       mirrors: mirrorsOf(parts),
@@ -229,6 +233,17 @@ function needs(byKind: Effective['byKind'], active: readonly Policy[], need: Bod
     if (values.some((value) => body(value) === need)) return true
   }
   return false
+}
+
+function bodyPathsOf(
+  byKind: Effective['byKind'],
+  active: readonly Policy[],
+): ReadonlySet<string> | undefined {
+  const paths = active.flatMap(({ kind }) => {
+    const bodyAt = recordOf(kind)?.bodyAt as ((value: unknown) => string) | undefined
+    return bodyAt === undefined ? [] : (byKind.get(kind) ?? []).map(({ value }) => bodyAt(value))
+  })
+  return paths.length === 0 ? undefined : new Set(paths)
 }
 
 /** Read by whoever opens the cluster of the backend; the others run for each request. */

@@ -87,6 +87,8 @@ export interface GatewayOptions {
   readonly quotas?: Quotas | undefined
   /** Streams of clients whose requests may come to other processes. */
   readonly streams?: MessageStreams | undefined
+  /** Sessions of people who sign in on routes. */
+  readonly signIn?: NonNullable<CompileDeps['world']>['signIn']
   /** Of the release, for traces. */
   readonly version?: string
 }
@@ -162,6 +164,7 @@ export class Gateway {
       world: {
         ...authenticationWorld(metrics, log),
         ...(options.quotas === undefined ? {} : { quotas: options.quotas }),
+        ...(options.signIn === undefined ? {} : { signIn: options.signIn }),
       },
     }
     this.#collectors = new Collectors({ metrics, log, version, grace: settings.drain.max })

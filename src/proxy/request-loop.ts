@@ -108,10 +108,10 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
       return
     }
     const { route } = state
-    const readsBody =
-      route.readsBody || route.readsBeginning === true || listener.needs?.requestBody === true
+    const whole = route.readsBody || route.bodyPaths?.has(path) === true
+    const readsBody = whole || route.readsBeginning || listener.needs?.requestBody === true
     if (readsBody && head.framing !== 'none') {
-      const needs = { whole: route.readsBody, decoded: route.decodesBody === true }
+      const needs = { whole, decoded: route.decodesBody === true }
       this.#readFirst(state, needs, () => this.#policies(state))
     } else this.#policies(state)
   }

@@ -9,6 +9,8 @@ import type { Snapshot } from '../telemetry/snapshot.ts'
 import type { Batch } from './decision-batch.ts'
 import type { Applied } from './gateway.ts'
 import type { QuotaOrder } from './quota-messages.ts'
+import type { Revoked } from './revoked-keys.ts'
+import type { SignInOrder } from './sign-in-messages.ts'
 
 export type LogLevel = ReturnType<Logger['level']>
 
@@ -28,6 +30,8 @@ export type Order =
       readonly ticketSecret: Uint8Array
       /** Set while it runs; absent: as the settings say. */
       readonly logLevel?: LogLevel
+      /** Sessions that are over. */
+      readonly revoked: readonly Revoked[]
     }
   | { readonly kind: 'log-level'; readonly level: LogLevel }
   | { readonly kind: 'snapshot'; readonly id: number }
@@ -35,6 +39,7 @@ export type Order =
   | { readonly kind: 'drain' }
   | Streamed
   | QuotaOrder
+  | SignInOrder
 
 /** From a worker to all others, by their parent: what belongs to a stream of a client. */
 export interface Streamed {
@@ -67,3 +72,4 @@ export type Report =
       readonly id: number
       readonly records: readonly DecisionRecord[]
     }
+  | { readonly kind: 'sign-in-known'; readonly id: number }

@@ -11,6 +11,8 @@ import type { Snapshot } from '../telemetry/snapshot.ts'
 import type { Applied } from './gateway.ts'
 import type { QuotaReport } from './quota-messages.ts'
 import { QuotaOwner } from './quota-owner.ts'
+import type { SignInReport } from './sign-in-messages.ts'
+import { SignInOwner } from './sign-in-owner.ts'
 import type { Decided, LogLevel, Order, Report, Streamed } from './worker-messages.ts'
 
 /** A worker that keeps crashing is not started more often than this. */
@@ -49,9 +51,13 @@ export class Workers {
   readonly #ticketSecret = randomBytes(32)
   readonly #quotas = new QuotaOwner({
     workers: () => this.#count,
-    send: (serial, order) => {
-      const worker = [...this.#workers.values()].find((own) => own.serial === serial)
-      return worker !== undefined && send(worker.child, order)
+    send: (serial, order) => this.#sendTo(serial, order),
+  })
+  /** What they know together of people who sign in. */
+  readonly signIn = new SignInOwner({
+    send: (serial, order) => this.#sendTo(serial, order),
+    sendAll: async (revoked) => {
+      await this.#askAll((id) => ({ kind: 'sign-in-revoked', id, revoked }))
     },
   })
   /** Workers that are ended since they could not apply the configuration. */
@@ -126,6 +132,11 @@ export class Workers {
     return selectDecisions(records, query)
   }
 
+  #sendTo(serial: number, order: Order): boolean {
+    const worker = [...this.#workers.values()].find((own) => own.serial === serial)
+    return worker !== undefined && send(worker.child, order)
+  }
+
   #askAll(order: (id: number) => Order): Promise<readonly (Report | undefined)[]> {
     const workers = [...this.#workers.values()]
     return Promise.all(workers.map((worker) => this.#ask(worker, order, PATIENCE)))
@@ -167,7 +178,7 @@ export class Workers {
     const startedAt = performance.now()
     const worker: Worker = { number, serial, child, startedAt, isServing: false, told: undefined }
     this.#workers.set(number, worker)
-    child.on('message', (report: Report | Decided | Streamed | QuotaReport) => {
+    child.on('message', (report: Report | Decided | Streamed | QuotaReport | SignInReport) => {
       if (report.kind === 'streamed') {
         for (const other of this.#workers.values()) {
           if (other !== worker) send(other.child, report)
@@ -176,6 +187,10 @@ export class Workers {
       }
       if (report.kind === 'quota') {
         this.#quotas.report(serial, report)
+        return
+      }
+      if (report.kind === 'sign-in') {
+        this.signIn.report(serial, report)
         return
       }
       if (report.kind === 'decided') {
@@ -197,6 +212,7 @@ export class Workers {
     this.#workers.delete(worker.number)
     worker.isServing = false
     this.#quotas.ended(worker.serial)
+    this.signIn.ended(worker.serial)
     const isRejected = this.#rejected.delete(worker.serial)
     this.#whenEnded(this.#isDraining ? 'stopped' : isRejected ? 'not-applied' : 'crashed')
     if (this.#isDraining || this.#model === undefined) return
@@ -238,6 +254,7 @@ export class Workers {
       secrets: secretsIn({ added: addedIn(patch) }),
       isStrict,
       ticketSecret: this.#ticketSecret,
+      revoked: this.signIn.revoked(),
       ...(this.#logLevel === undefined ? {} : { logLevel: this.#logLevel }),
     }))
     if (report?.kind !== 'applied') return { isApplied: false, diagnostics: [], quotas: [] }

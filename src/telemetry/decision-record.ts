@@ -194,8 +194,8 @@ export const DECISION_FIELDS = [
   {
     name: 'credentials',
     meaning:
-      'of credentials and of `csrf`: the `method` (`jwt`, `api-key`, `basic`, `external`, `csrf`), ' +
-      'and `policy`, `section`, `level` and `kind` of the policy',
+      'of credentials and of `csrf`: the `method` (`jwt`, `api-key`, `basic`, `oidc`, `external`, ' +
+      '`csrf`), and `policy`, `section`, `level` and `kind` of the policy',
   },
   { name: 'variable', meaning: 'what was not set, as `jwt.group`' },
   { name: 'present', meaning: 'names of what was there beside it, never values' },

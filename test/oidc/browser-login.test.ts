@@ -15,6 +15,8 @@ const PATIENCE = 60_000
 describe('sign-in with a real browser', { skip: WITHOUT_BROWSER }, () => {
   let browser: Browser
   let provider: TestProvider
+  let appProvider: TestProvider
+  let app: string
   let gateway: StoredGateway
   let base: string
 
@@ -22,14 +24,32 @@ describe('sign-in with a real browser', { skip: WITHOUT_BROWSER }, () => {
     const adminPort = await freePort()
     base = `http://127.0.0.1:${adminPort}`
     provider = await startProvider({ gateways: [base] })
+    const appPort = await freePort()
+    app = `http://127.0.0.1:${appPort}`
+    appProvider = await startProvider({ gateways: [app], folder: '/oauth2' })
     const oidc = {
       issuer: provider.issuer,
       clientId: CLIENT.id,
       clientSecret: CLIENT.secret,
       redirectUri: `${base}/api/auth/callback`,
     }
+    const signIn = {
+      ...oidc,
+      issuer: appProvider.issuer,
+      redirectUri: `${app}/oauth2/callback`,
+    }
     gateway = await startGateway(undefined, {
       adminPort,
+      port: appPort,
+      routes: `- name: app
+  policies:
+    oidc: ${JSON.stringify(signIn)}
+    authorization: { rules: [{ allow: "jwt.sub == 'alice'" }] }
+    directResponse:
+      status: 200
+      headers: { content-type: "'text/html'" }
+      body: '<h1>welcome</h1><a href="/oauth2/logout">sign out</a>'
+`,
       environment: { OIDC_COOKIE_SECRET: randomBytes(32).toString('hex') },
       config: { adminAuth: { oidc, roles: { admin: "jwt.sub == 'alice'" } } },
     })
@@ -40,6 +60,7 @@ describe('sign-in with a real browser', { skip: WITHOUT_BROWSER }, () => {
     await browser?.close()
     await gateway?.remove()
     await provider?.close()
+    await appProvider?.close()
   })
 
   async function signIn(page: Page, person: string): Promise<void> {
@@ -115,6 +136,34 @@ describe('sign-in with a real browser', { skip: WITHOUT_BROWSER }, () => {
     await page.click('button[type=submit]')
     await page.waitForURL(`${base}/ui/decisions`)
     await page.getByRole('heading', { name: 'Decisions', level: 1 }).waitFor()
+    await context.close()
+  })
+
+  it('signs in to an application, and out again, while scripts of pages get 401', async () => {
+    const context = await browser.newContext()
+    context.setDefaultTimeout(PATIENCE)
+    const page = await context.newPage()
+    await page.goto(`${app}/orders?page=2`)
+    await page.fill('input[name=login]', 'alice')
+    await page.fill('input[name=password]', 'x')
+    await page.click('button[type=submit]')
+    await page.click('button[type=submit]')
+    await page.waitForURL(`${app}/orders?page=2`)
+    await page.getByRole('heading', { name: 'welcome' }).waitFor()
+    const status = (path: string) =>
+      page.evaluate((url) => fetch(url).then((one) => one.status), path)
+    assert.equal(await status('/orders'), 200)
+    await page.getByRole('link', { name: 'sign out' }).click()
+    await page.waitForURL(`${appProvider.issuer}/**`)
+    await page.getByRole('button', { name: /sign me out|yes/i }).click()
+    await page.waitForURL((url) => url.origin !== appProvider.issuer || !/end/.test(url.pathname))
+    const own = (await context.cookies(app)).filter(({ name }) => name.includes('session'))
+    assert.deepEqual(
+      own.filter(({ name }) => name.startsWith('portcullis')),
+      [],
+    )
+    const reply = await context.request.get(`${app}/orders`, { maxRedirects: 0 })
+    assert.equal(reply.status(), 401)
     await context.close()
   })
 

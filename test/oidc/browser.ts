@@ -1,4 +1,29 @@
 import assert from 'node:assert/strict'
+import { request } from 'node:http'
+
+/** A request as it is given: `fetch` says of each of its own that a script sent it. */
+export function send(url: string, init: RequestInit = {}): Promise<Response> {
+  const { method = 'GET', body } = init
+  const form = body instanceof URLSearchParams
+  const headers = {
+    ...(form ? { 'content-type': 'application/x-www-form-urlencoded' } : {}),
+    ...(init.headers as Record<string, string> | undefined),
+  }
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method, headers, agent: false }, async (response) => {
+      const pieces: Buffer[] = []
+      for await (const piece of response as AsyncIterable<Buffer>) pieces.push(piece)
+      const { statusCode: status = 0, rawHeaders } = response
+      const pairs = Array.from(
+        { length: rawHeaders.length / 2 },
+        (_, at) => rawHeaders.slice(2 * at, 2 * at + 2) as [string, string],
+      )
+      resolve(new Response(Buffer.concat(pieces), { status, headers: pairs }))
+    })
+    sent.on('error', reject)
+    sent.end(body === undefined || body === null ? undefined : String(body))
+  })
+}
 
 /** As much of a browser as a login needs: cookies by origin, redirects and forms. */
 export class FormBrowser {
@@ -18,7 +43,7 @@ export class FormBrowser {
     const jar = this.cookies(origin)
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
     const headers = { ...(cookie === '' ? {} : { cookie }), ...init.headers }
-    const response = await fetch(url, { ...init, headers, redirect: 'manual' })
+    const response = await send(url, { ...init, headers })
     for (const line of response.headers.getSetCookie()) {
       const [pair = '', ...attributes] = line.split(';').map((part) => part.trim())
       const at = pair.indexOf('=')
@@ -50,7 +75,7 @@ export class FormBrowser {
 
   /** Signs in at the provider and consents; the address that the browser is then sent to. */
   async signIn(loginUrl: string, person: string): Promise<string> {
-    const isBack = (url: string) => url.includes('/api/auth/callback')
+    const isBack = (url: string) => new URL(url).pathname.endsWith('/callback')
     let page = await this.open(loginUrl, isBack)
     for (let step = 0; step < 4 && page.response !== undefined; step++) {
       const html = await page.response.text()

@@ -8,6 +8,8 @@ export interface TestProvider {
   readonly issuer: string
   /** Claims of people by their names; whoever has none signs in as well. */
   readonly people: Map<string, Readonly<Record<string, unknown>>>
+  /** How often a session was refreshed, or was to be. */
+  readonly refreshes: () => number
   /** Tokens that were issued from now on have keys that nobody has seen before. */
   rotateKeys(): Promise<void>
   close(): Promise<void>
@@ -20,18 +22,23 @@ export interface ProviderOptions {
   readonly gateways: readonly string[]
   /** Where logouts are told of. */
   readonly backChannel?: string
+  /** Where the pages of sign-in are; those of the admin API by default. */
+  readonly folder?: string
 }
+
+type Fields = Readonly<Record<string, unknown>>
 
 // The package has no types, and prints a notice for developers when it is loaded.
 const { Provider } = await import('oidc-provider' as string)
 
 export async function startProvider(options: ProviderOptions): Promise<TestProvider> {
-  const { gateways, backChannel } = options
+  const { gateways, backChannel, folder = '/api/auth' } = options
   const people = new Map<string, Readonly<Record<string, unknown>>>()
   const server: Server = createServer((request, response) => handle(request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  let refreshes = 0
   let handle = await makeHandler()
 
   async function makeHandler() {
@@ -49,12 +56,12 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
           client_id: CLIENT.id,
           client_secret: CLIENT.secret,
           grant_types: ['authorization_code', 'refresh_token'],
-          redirect_uris: gateways.map((one) => `${one}/api/auth/callback`),
+          redirect_uris: gateways.map((one) => `${one}${folder}/callback`),
           post_logout_redirect_uris: gateways.map((one) => `${one}/`),
           ...(backChannel === undefined
             ? {}
             : {
-                backchannel_logout_uri: `${backChannel}/api/auth/backchannel-logout`,
+                backchannel_logout_uri: `${backChannel}${folder}/backchannel-logout`,
                 backchannel_logout_session_required: true,
               }),
         },
@@ -65,6 +72,8 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
       features: { backchannelLogout: { enabled: true } },
       // A refresh token comes without a scope of its own.
       issueRefreshToken: async () => true,
+      // One that was used counts no more, and to use it again ends the grant.
+      rotateRefreshToken: true,
       pkce: { required: () => true },
       ttl: {
         // Of one person they are refreshed as soon as a second has passed.
@@ -84,12 +93,18 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
       fetch: (url: string, { method, headers, body }: RequestInit) =>
         fetch(url, { method: method ?? 'GET', headers: headers ?? {}, body: body ?? null }),
     })
+    for (const event of ['grant.success', 'grant.error']) {
+      provider.on(event, ({ oidc }: { readonly oidc: { readonly params?: Fields } }) => {
+        if (oidc.params?.['grant_type'] === 'refresh_token') refreshes++
+      })
+    }
     return provider.callback() as (request: unknown, response: unknown) => void
   }
 
   return {
     issuer,
     people,
+    refreshes: () => refreshes,
     rotateKeys: async () => {
       handle = await makeHandler()
     },

@@ -36,7 +36,9 @@ export interface GatewayOptions {
   readonly isWaiting?: boolean
   /** More of `config`. */
   readonly config?: object
-  /** The port of the admin API, for whoever has to know it before. */
+  readonly workers?: number
+  /** The port of the routes, and that of the admin API, for whoever has to know it before. */
+  readonly port?: number
   readonly adminPort?: number
 }
 
@@ -52,8 +54,9 @@ export async function startGateway(
   const { environment = {}, stateFile, routes = ROUTES, isWaiting = false, config = {} } = options
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-stored-'))
   const file = join(folder, 'gateway.yaml')
-  const [port, free, stats, ready] = await Promise.all([1, 2, 3, 4].map(() => freePort()))
+  const [own, free, stats, ready] = await Promise.all([1, 2, 3, 4].map(() => freePort()))
   const admin = options.adminPort ?? free
+  const port = options.port ?? own
   const storage =
     url === undefined ? {} : { storage: { mode: 'database' }, database: { url, stateFile } }
   const more = Object.entries({ ...storage, ...config })
@@ -62,7 +65,7 @@ export async function startGateway(
   writeFileSync(
     file,
     `config:
-  workers: 1
+  workers: ${options.workers ?? 1}
   adminAddr: 127.0.0.1:${admin}
   statsAddr: 127.0.0.1:${stats}
   readinessAddr: 127.0.0.1:${ready}

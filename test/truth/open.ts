@@ -7,6 +7,7 @@ const GUARDS: ReadonlySet<string> = new Set([
   'apiKey',
   'basicAuth',
   'authentication',
+  'oidc',
   'extAuthz',
   // Client certificates are credentials, too.
   'root',

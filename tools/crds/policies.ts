@@ -115,6 +115,23 @@ const apiKeyAuthentication: Structural = {
   ...validated([exactlyOne(['secretRef', 'secretSelector', 'configMapSelector'])]),
 }
 
+const oidcFromFile = of('oidc', { clientSecret: undefined, cookieSecret: undefined })
+const oidc: Structural = {
+  ...oidcFromFile,
+  required: ['issuer', 'clientId', 'redirectUri', 'cookieSecretRef'],
+  properties: {
+    ...oidcFromFile.properties,
+    clientSecretRef: secretKeyRef(
+      'A Secret with the secret of the client. None: a public client, with PKCE.',
+      'clientSecret',
+    ),
+    cookieSecretRef: secretKeyRef(
+      'A Secret with the key of session cookies: 64 random hexadecimal digits.',
+      'OIDC_COOKIE_SECRET',
+    ),
+  },
+}
+
 const ways = { jwtAuthentication, basicAuthentication: basicWithSecret, apiKeyAuthentication }
 const several = of('authentication', { anyOf: undefined })
 const authentication: Structural = {
@@ -356,6 +373,7 @@ export const TRAFFIC: Readonly<Record<string, Structural>> = {
   csrf: of('csrf'),
   ...ways,
   authentication,
+  oidc,
   extAuth: orConditional(extAuth),
   authorization,
   rateLimit,

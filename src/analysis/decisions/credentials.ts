@@ -62,7 +62,8 @@ function isNamed(policy: ValidPolicy, name: PolicyName): boolean {
 
 /** Of one that let a request pass, and found nobody. */
 function passedAs(policy: ValidPolicy): State {
-  if (recordOf(policy.kind)?.asksService === true) return 'accepted'
+  const { mode } = policy.value as { readonly mode?: string }
+  if (mode === undefined && recordOf(policy.kind)?.asksService === true) return 'accepted'
   switch (modeOf(policy)) {
     case 'Optional':
       return 'absent'

@@ -174,6 +174,7 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
   basicAuth: { by: 'authentication' },
   apiKey: { by: 'authentication' },
   authentication: { by: 'authentication' },
+  oidc: { by: 'authentication' },
   extAuthz: { by: 'authentication' },
 
   // Limits of sizes are not here: they decide which requests are read at all.

@@ -67,6 +67,8 @@ export interface Difference {
   readonly now: Verdict
   /** Policies that ask a service about what is admitted: it is, if they admit it. */
   readonly services: readonly string[]
+  /** The same in words: `extAuthz of x`. */
+  readonly asks: string
 }
 
 export interface SemanticDiff {
@@ -144,7 +146,7 @@ function oneWay(
     const { listener, route, backend, provider } = entry
     const place = { kind, listener, route }
     const others = counterparts(entry, from, to)
-    const services = servicesAsked(entry)
+    const asked = servicesAsked(entry)
     let isUntold: string | undefined
     for (const other of others) {
       if (++pairs > MAX_PAIRS) {
@@ -156,7 +158,7 @@ function oneWay(
       for (const { example, refusing, admitting } of found.examples) {
         const [old, now] = kind === 'admitted' ? [refusing, admitting] : [admitting, refusing]
         if (isReported(differences, entry, refusing)) continue
-        differences.push({ ...place, backend, provider, example, old, now, services })
+        differences.push({ ...place, backend, provider, example, old, now, ...asked })
       }
     }
     if (isUntold !== undefined) untold.push({ ...place, why: isUntold })

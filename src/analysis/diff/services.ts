@@ -1,14 +1,22 @@
+import { kindsThat } from '../../reach/kinds.ts'
 import type { Entry } from './entries.ts'
 
-/**
- * The policies on a way that ask a service, by their names: it may turn away what no rule does, and
- * what it says is known to nobody before it is asked.
- */
-export function servicesAsked({ points }: Pick<Entry, 'points'>): readonly string[] {
-  const asking = points.flatMap(({ effective }) => effective.get('extAuthz') ?? [])
-  return [...new Set(asking.map(({ policy }) => policy))]
-}
+const KINDS = kindsThat(({ asksService, identifies }) => asksService && identifies.length > 0)
 
-export function servicesText(services: readonly string[]): string {
-  return services.map((name) => `extAuthz of \`${name}\``).join(' and ')
+/**
+ * The policies on a way that ask a service, by their names and in words: it may turn away what no
+ * rule does, and what it says is known to nobody before it is asked.
+ */
+export function servicesAsked({ points }: Pick<Entry, 'points'>): {
+  readonly services: readonly string[]
+  readonly asks: string
+} {
+  const asking = points.flatMap(({ effective }) =>
+    [...KINDS].flatMap((kind) => effective.get(kind) ?? []),
+  )
+  const asks = new Set(asking.map(({ kind, policy }) => `${kind} of \`${policy}\``))
+  return {
+    services: [...new Set(asking.map(({ policy }) => policy))],
+    asks: [...asks].join(' and '),
+  }
 }

@@ -1,6 +1,5 @@
 import type { Model } from '../../model/model.ts'
 import { compareModels, type Decide, type Difference } from '../diff/compare.ts'
-import { servicesText } from '../diff/services.ts'
 import { type Invariant, suppose, type Unclear } from './suppose.ts'
 
 /** What is known of an invariant. */
@@ -65,10 +64,10 @@ function counterexamples(
         ...unclear,
         ...broken
           .filter(({ services }) => services.length > 0)
-          .map(({ listener, route, services, example: { method, path } }) => ({
+          .map(({ listener, route, asks, example: { method, path } }) => ({
             listener,
             route,
-            why: `no rule stops ${method} ${path}; what ${servicesText(services)} says is not known`,
+            why: `no rule stops ${method} ${path}; what ${asks} says is not known`,
           })),
         ...found.untold
           .filter(isMeant)

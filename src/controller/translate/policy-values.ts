@@ -11,7 +11,7 @@ import {
   NotConvertible,
   refOf,
 } from './converter.ts'
-import { apiKey, authentication, basic, jwt } from './sign-in-values.ts'
+import { apiKey, authentication, basic, jwt, oidc } from './sign-in-values.ts'
 
 /** As in a file, under another name. */
 const renamed =
@@ -219,6 +219,7 @@ export const CONVERTERS: Readonly<Record<Section, Readonly<Record<string, Conver
     basicAuthentication: basic,
     apiKeyAuthentication: apiKey,
     authentication,
+    oidc,
     extAuth: callingConditionally('extAuthz'),
     authorization: authorization('authorization'),
     rateLimit,

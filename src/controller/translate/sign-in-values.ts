@@ -62,6 +62,30 @@ function basicValue(value: unknown, { field, namespace, view }: ConvertContext):
   return { ...rest, htpasswd }
 }
 
+export const oidc: Converter = (value, context) => {
+  const { field, namespace, view } = context
+  if (!isFields(value)) return [{ kind: 'oidc', field, value }]
+  const { clientSecretRef, cookieSecretRef, ...rest } = value
+  const fileOnly = ['clientSecret', 'cookieSecret', 'redirectURI'].find((key) => key in rest)
+  if (fileOnly !== undefined) {
+    const message = `unknown field \`${fileOnly}\``
+    throw new NotConvertible('oidc', `${field}.${fileOnly}`, 'PC0701', message)
+  }
+  const textOf = (inner: string, ref: unknown, usual: string) => {
+    const { name, key = usual } = refOf('oidc', `${field}.${inner}`, ref)
+    const text = view.secretEntry(namespace, name, key)?.trim()
+    if (text !== undefined && text !== '') return text
+    const message = `there is no entry \`${key}\` in a Secret ${namespace}/${name}`
+    throw new NotConvertible('oidc', `${field}.${inner}`, 'PC0702', message)
+  }
+  const cookieSecret = textOf('cookieSecretRef', cookieSecretRef, 'OIDC_COOKIE_SECRET')
+  const clientSecret =
+    clientSecretRef === undefined
+      ? {}
+      : { clientSecret: textOf('clientSecretRef', clientSecretRef, 'clientSecret') }
+  return [{ kind: 'oidc', field, value: { ...rest, cookieSecret, ...clientSecret } }]
+}
+
 export const apiKey: Converter = (value, context) => [
   { kind: 'apiKey', field: context.field, value: apiKeyValue(value, context) },
 ]

@@ -216,7 +216,7 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
     example: {
       language: 'yaml',
       wrong:
-        'gateways:\n  default: { port: 8080 }\nroutes:\n- policies:\n    oidc: {}\n  backends:\n  - host: api:8080',
+        'gateways:\n  default: { port: 8080 }\nroutes:\n- policies:\n    sessionAffinity: {}\n  backends:\n  - host: api:8080',
       right:
         "gateways:\n  default: { port: 8080 }\nroutes:\n- policies:\n    authorization:\n      action: Require\n      policy:\n        matchExpressions:\n        - request.headers['sec-fetch-site'] == 'same-origin'\n  backends:\n  - host: api:8080",
     },

@@ -107,8 +107,8 @@ export const SERVING_CODES = defineCodes('PC04', 'Serving', [
       '`PORTCULLIS_STORAGE_KEY` is one key of 64 hexadecimal digits, or several separated by ' +
       'commas, of which the first encrypts what is stored and all decrypt it; ' +
       '`PORTCULLIS_ADMIN_TOKEN` has at least 16 printable characters; `OIDC_COOKIE_SECRET`, which ' +
-      'sign-in by OpenID Connect needs, is a random key of 64 hexadecimal digits, the same for all ' +
-      'replicas. The gateway does not start, since it would be less safe than it looks.',
+      'sign-in by OpenID Connect needs unless the policy `oidc` has a `cookieSecret`, is a random ' +
+      'key of 64 hexadecimal digits, the same for all replicas. The gateway does not start, since it would be less safe than it looks.',
     example: {
       language: 'text',
       wrong: 'PORTCULLIS_STORAGE_KEY=secret portcullis run -f gateway.yaml',

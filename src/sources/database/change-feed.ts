@@ -13,6 +13,8 @@ export interface FeedOptions {
   /** The one that is known; -1: none. */
   readonly revision: () => number
   readonly take: (snapshot: Snapshot) => void
+  /** What else is looked at whenever the database is. */
+  readonly look: (client: Client) => Promise<void>
   readonly events: FeedEvents
 }
 
@@ -96,6 +98,7 @@ export class ChangeFeed {
     // First listen, then read: what is stored in between is heard of.
     await client.query('listen portcullis_changes')
     await this.#read(client)
+    await this.#options.look(client)
     opened()
     this.isConnected = true
     this.problem = undefined
@@ -104,6 +107,7 @@ export class ChangeFeed {
       await this.#pause(jittered(POLL))
       if (this.#isClosed || broken !== undefined) break
       if ((await readRevision(client)) !== this.#options.revision()) await this.#read(client)
+      await this.#options.look(client)
     }
     if (broken !== undefined) throw broken
   }

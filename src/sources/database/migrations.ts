@@ -45,6 +45,8 @@ const MIGRATIONS: readonly string[] = [
      until bigint not null
    );
    create index portcullis_revoked_sessions_of on portcullis_revoked_sessions (key);`,
+  `alter table portcullis_revoked_sessions add column id bigserial;
+   create index portcullis_revoked_sessions_since on portcullis_revoked_sessions (id);`,
 ]
 
 /** Brings the tables up to date; several replicas may do so at once, and one of them does. */

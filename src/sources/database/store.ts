@@ -67,6 +67,16 @@ export type ChangeOutcome<F> =
 /** Milliseconds. A replica that cannot get a turn says so, rather than let its caller wait. */
 const TIMEOUTS = { connect: 5_000, statement: 15_000, query: 20_000, idle: 30_000 } as const
 
+/** Rows that are read again, in case some of them were stored after later ones. */
+const REVOKED_OVERLAP = 1_000
+
+/** Sessions that are over, by their keys; times are seconds since 1970. */
+export interface RevokedRow {
+  readonly keys: readonly string[]
+  readonly before: number
+  readonly until: number
+}
+
 /** The edits of a configuration, in PostgreSQL. */
 export class Store {
   readonly #options: StoreOptions
@@ -76,6 +86,9 @@ export class Store {
   #revision = -1
   #problem: string | undefined
   readonly #known = Promise.withResolvers<void>()
+  #whenRevoked: ((revoked: readonly RevokedRow[]) => void) | undefined
+  #lastRevoked = 0
+  readonly #heardOf = new Set<number>()
 
   constructor(options: StoreOptions) {
     this.#options = options
@@ -100,6 +113,7 @@ export class Store {
       connect: () => new pg.Client(connection),
       revision: () => this.#revision,
       take: (snapshot) => this.#take(snapshot),
+      look: (client) => this.#readRevoked(client as Queries),
       events: {
         connected: events.connected,
         lost: (error, retryIn) => {
@@ -197,10 +211,44 @@ export class Store {
   /** Sessions of these keys end that were begun until `before`; both times in seconds since 1970. */
   async revoke(keys: readonly string[], before: number | undefined, until: number): Promise<void> {
     await this.#pool.query(
-      `with over as (delete from portcullis_revoked_sessions where until < extract(epoch from now()))
-       insert into portcullis_revoked_sessions select key, $2, $3 from unnest($1::text[]) as key`,
+      `with over as (delete from portcullis_revoked_sessions where until < extract(epoch from now())),
+            added as (insert into portcullis_revoked_sessions (key, before, until)
+                      select key, $2, $3 from unnest($1::text[]) as key returning id)
+       select pg_notify('portcullis_changes', 'revoked') from added limit 1`,
       [keys, before ?? Number.MAX_SAFE_INTEGER, until],
     )
+  }
+
+  /** Told of all sessions that any replica ended, those before it asked first. */
+  onRevoked(listener: (revoked: readonly RevokedRow[]) => void): void {
+    this.#whenRevoked = listener
+    this.#feed.wake()
+  }
+
+  async #readRevoked(client: Queries): Promise<void> {
+    if (this.#whenRevoked === undefined) return
+    const { rows } = await client.query(
+      `select id, key, before, until from portcullis_revoked_sessions
+       where id > $1 and until >= extract(epoch from now()) order by id limit 10000`,
+      // Numbers are drawn before they are stored: one that is smaller may come later.
+      [this.#lastRevoked - REVOKED_OVERLAP],
+    )
+    const all = rows as readonly Readonly<Record<'id' | 'key' | 'before' | 'until', string>>[]
+    const fresh = all.filter(({ id }) => !this.#heardOf.has(Number(id)))
+    if (fresh.length === 0) return
+    this.#lastRevoked = Number(all.at(-1)?.id ?? this.#lastRevoked)
+    for (const { id } of fresh) this.#heardOf.add(Number(id))
+    for (const id of this.#heardOf) {
+      if (id <= this.#lastRevoked - REVOKED_OVERLAP) this.#heardOf.delete(id)
+    }
+    this.#whenRevoked(
+      fresh.map(({ key, before, until }) => ({
+        keys: [key],
+        before: Number(before),
+        until: Number(until),
+      })),
+    )
+    if (all.length === 10_000) this.#feed.wake()
   }
 
   /** `issued`: seconds since 1970. */

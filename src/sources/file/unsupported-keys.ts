@@ -7,7 +7,6 @@ export const UNSUPPORTED_POLICIES: readonly string[] = [
   'extProc',
   'mcpGuardrails',
   'networkExtAuthz',
-  'oidc',
   'sessionAffinity',
 ]
 

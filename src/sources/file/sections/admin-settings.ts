@@ -1,21 +1,8 @@
 import * as z from 'zod'
-import { expression, issue, settingSecret } from '../../../policies/schema.ts'
+import { confidentialUrl, expression, issue, settingSecret } from '../../../policies/schema.ts'
 
 /** The path at which the admin API takes back browsers that come from the provider. */
 const CALLBACK = '/api/auth/callback'
-
-/** HTTPS, or HTTP on this machine alone: codes and tokens pass there. */
-const safeUrl = (what: string) =>
-  z
-    .string()
-    .max(2_048)
-    .check(({ value, issues }) => {
-      const url = URL.parse(value)
-      const isLocal = /^(localhost|\[::1\]|127(\.\d+){3})$/.test(url?.hostname ?? '')
-      if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLocal)) return
-      const hint = 'write https://…; http:// is for this machine alone'
-      issues.push(issue(value, `this is not ${what}`, { rule: 'malformed', hint }))
-    })
 
 const role = (what: string) =>
   expression('rule', 'traffic').optional().describe(`Over \`jwt\`, the claims: ${what}`)
@@ -24,12 +11,14 @@ export const adminAuthSettings = z
   .strictObject({
     oidc: z
       .strictObject({
-        issuer: safeUrl('the URL of an issuer').describe('Has /.well-known/openid-configuration.'),
+        issuer: confidentialUrl('the URL of an issuer').describe(
+          'Has /.well-known/openid-configuration.',
+        ),
         clientId: z.string().min(1).max(512).describe('Of the gateway at the provider.'),
         clientSecret: settingSecret()
           .optional()
           .describe('None: a public client, with PKCE alone.'),
-        redirectUri: safeUrl('a redirect URI')
+        redirectUri: confidentialUrl('a redirect URI')
           .check(({ value, issues }) => {
             if (URL.parse(value)?.pathname === CALLBACK) return
             const hint = `write the address of the admin API with the path ${CALLBACK}`

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto'
+import { keysOf, type RevokedSessions } from '../oidc/revoked-sessions.ts'
+import { isCookieSecret, sealedJson } from '../oidc/sealed-json.ts'
+import type { OidcSessions } from '../oidc/sessions.ts'
+import type { OpenSignIn, SignInSettings } from '../policies/oidc/sign-in.ts'
+import type { SharedSignIn } from '../proxy/sign-in-share.ts'
+import type { Store } from '../sources/database/store.ts'
+import type { Environment } from '../sources/file/expand.ts'
+import type { Logger } from '../telemetry/log.ts'
+import { COOKIE_SECRET } from './cookie-secret.ts'
+import type { Fleet } from './fleet.ts'
+
+/** Sign-in for policies of routes. What does the protocol is loaded with the first such policy. */
+export function routeSignIn(shared: SharedSignIn, environment: Environment): OpenSignIn {
+  return (settings) => {
+    const secret = settings.cookieSecret ?? environment[COOKIE_SECRET] ?? ''
+    if (!isCookieSecret(secret)) return undefined
+    const opening = openSessions(settings, secret, shared)
+    // Whoever signs in is told; nobody may.
+    opening.catch(() => {})
+    return {
+      begin: async (...args) => (await opening).begin(...args),
+      finish: async (...args) => (await opening).finish(...args),
+      read: async (...args) => (await opening).read(...args),
+      logout: async (...args) => (await opening).logout(...args),
+      logoutByProvider: async (...args) => (await opening).logoutByProvider(...args),
+    }
+  }
+}
+
+async function openSessions(
+  { issuer, clientId, clientSecret, redirectUri, scopes, name }: SignInSettings,
+  secret: string,
+  shared: SharedSignIn,
+): Promise<OidcSessions> {
+  const { OidcProvider } = await import('../oidc/provider.ts')
+  const { OidcSessions } = await import('../oidc/sessions.ts')
+  return new OidcSessions({
+    provider: new OidcProvider({ issuer, clientId, clientSecret, redirectUri, scopes }),
+    sealed: sealedJson(secret, name),
+    revoked: revokedFor(name, shared),
+    redirectUri,
+    name,
+    once: (key, work) => shared.once(digestOf(`${name} ${key}`), work),
+  })
+}
+
+/** Replicas of one database tell each other of sessions that are over. */
+export function shareRevoked(store: Store, { signIn }: Fleet, log: Logger): void {
+  signIn.share = ({ keys, before, until }) =>
+    // Here the session is over all the same, and elsewhere it ends with its tokens.
+    store.revoke(keys, before, until).catch((error: Error) => {
+      log.warn('sign-in', {
+        error: 'a logout is not known to other replicas',
+        detail: error.message,
+      })
+    })
+  store.onRevoked((revoked) => void signIn.learn(revoked))
+}
+
+/** A subject or a session of one provider may have the name of another one's. */
+function revokedFor(name: string, shared: SharedSignIn): RevokedSessions {
+  const keys = (one: Parameters<typeof keysOf>[0]) => keysOf(one).map((key) => `${name} ${key}`)
+  return {
+    add: ({ before = Number.MAX_SAFE_INTEGER, ...who }, until) =>
+      shared.revoke({ keys: keys(who), before, until }),
+    has: async (session) => shared.isRevoked(keys(session), session.issued ?? 0),
+  }
+}
+
+/** Nobody has to know a token who only has to know whether it is the same. */
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}

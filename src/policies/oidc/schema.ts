@@ -1,0 +1,79 @@
+import * as z from 'zod'
+import { secret } from '../materials.ts'
+import { choice, confidentialUrl } from '../scalars.ts'
+import { aliased, issue } from '../shapes.ts'
+
+const shape = {
+  issuer: confidentialUrl('the URL of an issuer').describe(
+    'The OpenID provider; it serves `/.well-known/openid-configuration`.',
+  ),
+  clientId: z.string().min(1).max(512).describe('The client that the gateway is at the provider.'),
+  clientSecret: secret()
+    .optional()
+    .describe('The secret of the client: the text or `{file}`. None: a public client, with PKCE.'),
+  redirectUri: confidentialUrl('a redirect URI')
+    .check(({ value, issues }) => {
+      const url = URL.parse(value)
+      if (url === null || (url.search === '' && url.hash === '' && !url.pathname.endsWith('/'))) {
+        return
+      }
+      const hint = 'write the address of the application with a path such as /oauth2/callback'
+      issues.push(issue(value, 'this is not a redirect URI', { rule: 'malformed', hint }))
+    })
+    .describe(
+      'Where the provider sends browsers back to. The route serves its path, and beside it ' +
+        '`login`, `logout` and `backchannel-logout`.',
+    ),
+  scopes: z
+    .array(z.string().regex(/^[!#-[\]-~]+$/))
+    .min(1)
+    .max(64)
+    .prefault(['openid', 'profile', 'email'])
+    .describe('The scopes to request; `offline_access` for a refresh token at some providers.'),
+  mode: choice('Strict', 'Optional')
+    .prefault('Strict')
+    .describe(
+      'Strict: browsers without a session are sent to the provider, other clients get 401. ' +
+        'Optional: requests without a session pass, and `jwt` is unset.',
+    ),
+  cookieSecret: secret()
+    .optional()
+    .describe(
+      'The key of session cookies: 64 random hexadecimal digits. By default, the variable ' +
+        '`OIDC_COOKIE_SECRET`.',
+    ),
+}
+
+export const oidc = aliased(shape, { redirectURI: 'redirectUri' })
+  .check(({ value, issues }) => {
+    if (value.scopes.includes('openid')) return
+    const hint = 'add `openid`: without it a provider sends no ID token'
+    issues.push(issue(value, '`openid` is missing', { rule: 'missing', hint }, ['scopes']))
+  })
+  .describe('Signs people in at an OpenID provider; the claims are `jwt` in expressions.')
+
+export type Oidc = z.output<typeof oidc>
+
+/** The pages of a policy: where it sends browsers back to, and what is beside that. */
+export interface SignInPaths {
+  readonly callback: string
+  readonly login: string
+  readonly logout: string
+  readonly backchannelLogout: string
+}
+
+export function signInPaths({ redirectUri }: Pick<Oidc, 'redirectUri'>): SignInPaths {
+  const { pathname: callback } = new URL(redirectUri)
+  const folder = callback.slice(0, callback.lastIndexOf('/') + 1)
+  return {
+    callback,
+    login: `${folder}login`,
+    logout: `${folder}logout`,
+    backchannelLogout: `${folder}backchannel-logout`,
+  }
+}
+
+/** The one page whose requests have a body to read. */
+export function pathOfBody(value: Oidc): string {
+  return signInPaths(value).backchannelLogout
+}

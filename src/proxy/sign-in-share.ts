@@ -1,0 +1,88 @@
+import { type Revoked, RevokedKeys } from './revoked-keys.ts'
+import type { SignInOrder, SignInReport } from './sign-in-messages.ts'
+
+/** What processes that serve the same sessions have to know together. */
+export interface SharedSignIn {
+  /** Resolves when every process knows. */
+  revoke(revoked: Revoked): Promise<void>
+  isRevoked(keys: readonly string[], issued: number): boolean
+  /** The outcome of what one process does for all; it fails where that one did. */
+  once<T>(key: string, work: () => Promise<T>): Promise<T>
+}
+
+/** For a process that serves alone; `share` tells other replicas. */
+export function ownSignIn(share: () => ((revoked: Revoked) => Promise<void>) | undefined) {
+  const known = new RevokedKeys()
+  const shared: SharedSignIn = {
+    revoke: async (revoked) => {
+      known.add(revoked)
+      await share()?.(revoked)
+    },
+    isRevoked: (keys, issued) => known.has(keys, issued),
+    once: (_, work) => work(),
+  }
+  return {
+    shared,
+    learn: (revoked: readonly Revoked[]) => {
+      for (const one of revoked) known.add(one)
+    },
+  }
+}
+
+/** A worker's part of it: its parent has the whole. */
+export class WorkerSignIn implements SharedSignIn {
+  readonly #send: (report: SignInReport) => void
+  readonly #known = new RevokedKeys()
+  readonly #waiting = new Map<number, (order: SignInOrder) => void>()
+  #ids = 0
+
+  constructor(send: (report: SignInReport) => void) {
+    this.#send = send
+  }
+
+  isRevoked(keys: readonly string[], issued: number): boolean {
+    return this.#known.has(keys, issued)
+  }
+
+  async revoke(revoked: Revoked): Promise<void> {
+    this.#known.add(revoked)
+    await this.#ask((id) => ({ kind: 'sign-in', does: 'revoke', id, revoked }))
+  }
+
+  async once<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const order = await this.#ask((id) => ({ kind: 'sign-in', does: 'claim', id, key }))
+    if (order.kind !== 'sign-in-claimed') throw new Error('unexpected order')
+    if (!order.isOwn) {
+      if (order.value === undefined) throw new Error('another worker failed to do it')
+      return order.value as T
+    }
+    let value: T | undefined
+    try {
+      value = await work()
+      return value
+    } finally {
+      this.#send({ kind: 'sign-in', does: 'settle', key, value })
+    }
+  }
+
+  /** `acknowledge`: told that this worker knows. */
+  receive(order: SignInOrder, acknowledge: (id: number) => void): void {
+    if (order.kind !== 'sign-in-revoked') {
+      this.#waiting.get(order.id)?.(order)
+      return
+    }
+    for (const one of order.revoked) this.#known.add(one)
+    if (order.id !== undefined) acknowledge(order.id)
+  }
+
+  #ask(report: (id: number) => SignInReport): Promise<SignInOrder> {
+    const id = ++this.#ids
+    return new Promise((resolve) => {
+      this.#waiting.set(id, (order) => {
+        this.#waiting.delete(id)
+        resolve(order)
+      })
+      this.#send(report(id))
+    })
+  }
+}
