@@ -1,7 +1,8 @@
-import { existsSync, globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type DefaultTheme, defineConfig } from 'vitepress'
+import { renderNotices } from '../../tools/notices.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const DOCS = join(ROOT, 'docs')
@@ -17,6 +18,9 @@ const SECTIONS = [
   ['Reference', 'reference'],
   ['Messages', 'errors'],
 ] as const
+
+/** Files whose code is in the site, from the root of the repository. */
+const inputs = new Set<string>()
 
 // biome-ignore lint/style/noDefaultExport: VitePress reads it so
 export default defineConfig({
@@ -38,6 +42,21 @@ export default defineConfig({
     build: { target: 'es2022', chunkSizeWarningLimit: 4_000 },
     esbuild: { target: 'es2022' },
     server: { fs: { allow: [ROOT] } },
+    plugins: [
+      {
+        name: 'notices',
+        generateBundle(_, bundle) {
+          const chunks = Object.values(bundle).filter((one) => one.type === 'chunk')
+          for (const id of chunks.flatMap(({ moduleIds }) => moduleIds)) {
+            const [file = ''] = id.split('?', 1)
+            if (file.startsWith(ROOT)) inputs.add(file.slice(ROOT.length))
+          }
+        },
+      },
+    ],
+  },
+  buildEnd: ({ outDir }) => {
+    writeFileSync(join(outDir, 'NOTICES.md'), renderNotices(ROOT, [...inputs]))
   },
   markdown: {
     // Braces in headings are paths of the admin API.

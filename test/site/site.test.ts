@@ -68,6 +68,13 @@ describe('the documentation site', { skip: WITHOUT_BROWSER }, () => {
     assert.deepEqual([strangers, errors], [[], []])
   }
 
+  it('has the licences of the code in it', () => {
+    const notices = readFileSync(join(folder, 'NOTICES.md'), 'utf8')
+    for (const name of ['vue', 'minisearch', '@codemirror/view', 'zod']) {
+      assert.match(notices, new RegExp(`^## ${name} [\\d.]+ \\(MIT\\)`, 'm'))
+    }
+  })
+
   it('has a page for each file of docs/', () => {
     const pages = globSync('docs/**/*.md', { cwd: ROOT })
     const missing = pages
