@@ -33,7 +33,10 @@ function outputsOf(root: string, path: string): readonly (readonly [string, stri
   })
   const stem = path.replaceAll('\\', '/').replace(/\.in\.(yaml|json)$/, '')
   // Paths of this machine are of no interest.
-  const plain = (output: string) => output.replaceAll(join(root, CASES), '/config')
+  const plain = (output: string) =>
+    output
+      .replaceAll(join(root, CASES), '/config')
+      .replaceAll(`${process.cwd()}/`, '/working-directory/')
   const outputs: (readonly [string, string])[] = []
   if (result.diagnostics.length > 0) {
     outputs.push([`${stem}.diagnostics.txt`, `${plain(renderTerminal(result.diagnostics))}\n`])

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { lint } from '../src/analysis/lint/lint.ts'
+import { POLICY_SCHEMAS } from '../src/policies/schema.ts'
 import { fileJsonSchema, type JsonSchema } from '../src/sources/file/json-schema.ts'
+import { loadText } from '../src/sources/file/load.ts'
 import { configReference } from './config-reference.ts'
+import { exampleOf } from './policy-examples.ts'
 
 const files = configReference.generate('')
 
@@ -27,6 +31,37 @@ describe('the configuration reference', () => {
       [],
     )
   })
+})
+
+/** Files of an example are not there when it is tested. */
+const FILES: ReadonlySet<string> = new Set(['PC0310'])
+
+describe('the example of each policy', () => {
+  const page = files.get('docs/reference/configuration.md') ?? ''
+
+  for (const { kind } of POLICY_SCHEMAS) {
+    const example = exampleOf(kind)
+
+    it(`${kind}: is there, and on the page`, () => {
+      assert.ok(example, `write src/policies/…/example.yaml for ${kind}`)
+      assert.ok(page.includes(example))
+    })
+
+    it(`${kind}: is accepted, has the policy, and lint has nothing against it`, () => {
+      const { result } = loadText(example ?? '', 'gateway.yaml', { environment: {} })
+      assert.deepEqual(
+        result.diagnostics.filter(({ code }) => !FILES.has(code)),
+        [],
+      )
+      assert.ok(result.value)
+      assert.ok(JSON.stringify(result.value).includes(`"kind":"${kind}"`))
+      const found = lint(result.value).map(({ diagnostic }) => diagnostic)
+      assert.deepEqual(
+        found.filter(({ severity }) => severity !== 'info'),
+        [],
+      )
+    })
+  }
 })
 
 describe('the JSON Schema', () => {

@@ -22,12 +22,13 @@ import { hostPlatform, nodeFor, PLATFORMS, type Platform } from './release/platf
 import { filesOf, PROGRAMS, THREADS, writePrograms } from './release/programs.ts'
 import { writeSingleFile } from './release/single-file.ts'
 import { renderSbom } from './sbom.ts'
+import { packSite } from './site/pack-site.ts'
 import { buildUi } from './ui/build-ui.ts'
 
 /**
  * `npm run release`: dist/ as it is published. Without `--all` it makes the programs and the images
  * of this platform alone, which is what tests on a cluster need; `--platforms` makes everything for
- * those that it names. The same sources give the same bytes (`test/release`); `--dist` is where they
+ * those that it names, but for the documentation site. The same sources give the same bytes (`test/release`); `--dist` is where they
  * go.
  */
 const ROOT = join(import.meta.dirname, '..')
@@ -74,7 +75,9 @@ async function release(): Promise<void> {
   const manual = isWhole ? writeManual(own.version) : []
   const threads = Object.keys(THREADS).map((name) => `${name}.mjs`)
   const inside = [...filesOf('portcullis'), ...threads, ...ui, ...OWN_FILES, ...PAPERS]
+  const docs = `${own.name}-docs-${own.version}`
   const artefacts = [
+    ...(options.all === true ? [write(`${docs}.tgz`, await packSite(docs))] : []),
     ...writeImages(own.version, libraries, [...threads, ...ui, ...OWN_FILES, ...PAPERS]),
     ...(isWhole ? writeSingleFiles(own.version, platforms) : []),
     ...(isWhole ? writePackages(own, [...inside, 'launch.js', 'README.md', ...manual]) : []),

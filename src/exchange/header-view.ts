@@ -1,8 +1,9 @@
-import { CelMap } from '../cel/values/map.ts'
+import { HeaderMap } from '../cel/values/header-map.ts'
 
 /** The headers of a message as rules and routes read them: by name in lower case. */
-export abstract class HeaderView extends CelMap {
+export abstract class HeaderView extends HeaderMap {
   /** All values of the name as one (cookies with `; `, others with `, `), undefined where absent. */
   abstract override get(name: unknown): string | undefined
   abstract override keys(): Iterable<string>
+  abstract override all(name: string): readonly string[] | undefined
 }

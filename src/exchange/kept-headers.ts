@@ -4,15 +4,22 @@ import { HeaderView } from './header-view.ts'
 /** Headers of a response for expressions of the log, which run when its head is long gone. */
 export class KeptHeaders extends HeaderView {
   readonly #values = new Map<string, string>()
+  readonly #lines = new Map<string, readonly string[]>()
 
   /** As the client gets them: those of the backend, where one answered, and then the edit. */
   constructor(upstream: HeaderView | undefined, edit: HeaderEdit) {
     super()
-    for (const name of upstream?.keys() ?? []) this.set(name, upstream?.get(name))
-    for (const name of edit.removed) this.#values.delete(name)
+    for (const name of upstream?.keys() ?? []) {
+      this.#set(name, upstream?.get(name), upstream?.all(name) ?? [])
+    }
+    for (const name of edit.removed) {
+      this.#values.delete(name)
+      this.#lines.delete(name)
+    }
     for (const [name, value] of edit.added) {
       const known = this.get(name)
-      this.set(name, known === undefined ? value : `${known}, ${value}`)
+      const lines = [...(this.all(name) ?? []), value]
+      this.#set(name, known === undefined ? value : `${known}, ${value}`, lines)
     }
   }
 
@@ -24,11 +31,21 @@ export class KeptHeaders extends HeaderView {
     return typeof name === 'string' ? this.#values.get(name.toLowerCase()) : undefined
   }
 
+  all(name: string): readonly string[] | undefined {
+    return this.#lines.get(name.toLowerCase())
+  }
+
   keys(): Iterable<string> {
     return this.#values.keys()
   }
 
   set(name: string, value: string | undefined): void {
-    if (value !== undefined) this.#values.set(name.toLowerCase(), value)
+    if (value !== undefined) this.#set(name, value, [value])
+  }
+
+  #set(name: string, value: string | undefined, lines: readonly string[]): void {
+    if (value === undefined) return
+    this.#values.set(name.toLowerCase(), value)
+    this.#lines.set(name.toLowerCase(), lines)
   }
 }

@@ -3,6 +3,7 @@ import { HeaderView } from './header-view.ts'
 /** Headers that came from no wire: of a request that somebody describes. */
 export class PlainHeaders extends HeaderView {
   readonly #headers = new Map<string, string>()
+  readonly #lines = new Map<string, string[]>()
 
   /** Values of one name join, as those of a request do. */
   constructor(headers: Iterable<readonly [name: string, value: string]>) {
@@ -12,6 +13,7 @@ export class PlainHeaders extends HeaderView {
       const known = this.#headers.get(name)
       const joint = name === 'cookie' ? '; ' : ', '
       this.#headers.set(name, known === undefined ? value : `${known}${joint}${value}`)
+      this.#lines.set(name, [...(this.#lines.get(name) ?? []), value])
     }
   }
 
@@ -21,6 +23,10 @@ export class PlainHeaders extends HeaderView {
 
   get(name: unknown): string | undefined {
     return typeof name === 'string' ? this.#headers.get(name.toLowerCase()) : undefined
+  }
+
+  all(name: string): readonly string[] | undefined {
+    return this.#lines.get(name.toLowerCase())
   }
 
   keys(): Iterable<string> {

@@ -135,12 +135,14 @@ class Asking implements Waiting, ResponseEvents {
 
 class ResponseHeaderChanges extends HeaderView {
   readonly #values = new Map<string, string>()
+  readonly #lines = new Map<string, string[]>()
 
   constructor(fields: readonly (readonly [name: string, value: string])[]) {
     super()
     for (const [name, value] of fields) {
       const known = this.#values.get(name)
       this.#values.set(name, known === undefined ? value : `${known}, ${value}`)
+      this.#lines.set(name, [...(this.#lines.get(name) ?? []), value])
     }
   }
 
@@ -150,6 +152,10 @@ class ResponseHeaderChanges extends HeaderView {
 
   get(name: unknown): string | undefined {
     return typeof name === 'string' ? this.#values.get(name.toLowerCase()) : undefined
+  }
+
+  all(name: string): readonly string[] | undefined {
+    return this.#lines.get(name.toLowerCase())
   }
 
   keys(): Iterable<string> {

@@ -59,6 +59,11 @@ class PlainHeaders extends HeaderView {
     return typeof name === 'string' ? this.#headers.get(name.toLowerCase()) : undefined
   }
 
+  all(name: string): readonly string[] | undefined {
+    const value = this.get(name)
+    return value === undefined ? undefined : [value]
+  }
+
   keys(): Iterable<string> {
     return this.#headers.keys()
   }

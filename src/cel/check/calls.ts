@@ -47,11 +47,27 @@ export function checkCall(checker: Checker, call: Call): Term {
 function lazy(checker: Checker, term: Term): Term {
   if (term.kind !== 'call') return term
   if (term.name === 'default' || term.name === 'coalesce') return coalesce(checker, term)
+  if (term.name === 'cookie') return cookieAt(checker, term)
   if (term.name !== 'or' && term.name !== 'orValue') return term
   const [optional, other] = term.args
   if (optional === undefined || other === undefined) return term
   const { type, start, end } = term
   return { kind: 'fallback', optional, other, unwraps: term.name === 'orValue', type, start, end }
+}
+
+/** A cookie that is not there is missing as a key of a map is: `default` has a value for it. */
+function cookieAt(checker: Checker, term: CallTerm): Term {
+  const [headers, index] = term.args
+  const overloads = checker.environment.functions.get('@cookies')?.globals ?? []
+  const [overload] = overloads
+  if (headers === undefined || index === undefined || overload === undefined) return term
+  const exact = isExact(checker, overload, [headers])
+  const { start, end, type } = term
+  const operand: CallTerm = {
+    ...{ kind: 'call', name: '@cookies', args: [headers], overloads, exact, prepared: undefined },
+    ...{ type: overload.result, start: headers.start, end: headers.end },
+  }
+  return { kind: 'index', operand, index, optional: false, type, start, end }
 }
 
 function coalesce(checker: Checker, { name, args, start, end }: CallTerm): Term {

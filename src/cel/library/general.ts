@@ -26,6 +26,7 @@ export const GENERAL = defineLibrary('general', [
   ),
   fn(
     'fail',
+    global([], DYN, () => fail('fail() called')),
     global([STRING], DYN, (message: string) => fail('fail() called', message)),
   ),
   // The calls that are left after constants were folded are terms of their own: see check/calls.ts.

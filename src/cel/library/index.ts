@@ -2,6 +2,7 @@ import type { Library } from './define.ts'
 import { ENCODERS } from './encoders.ts'
 import { GENERAL } from './general.ts'
 import { HASH } from './hash.ts'
+import { HEADERS_LIBRARY } from './headers.ts'
 import { JSON_LIBRARY } from './json.ts'
 import { LISTS } from './lists.ts'
 import { MATH } from './math.ts'
@@ -30,6 +31,7 @@ export const LIBRARIES: readonly Library[] = [
   OPTIONAL,
   JSON_LIBRARY,
   URL_LIBRARY,
+  HEADERS_LIBRARY,
   SEMVERS,
   QUANTITIES,
   HASH,

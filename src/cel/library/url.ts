@@ -29,6 +29,8 @@ export const URL_LIBRARY = defineLibrary('url', [
   fn('url.path', global([STRING], STRING, path, METERED)),
   fn('url.query', global([STRING, STRING], listOf(STRING), query, METERED)),
   fn('query', method([STRING, STRING], listOf(STRING), query, METERED)),
+  fn('addQuery', method([STRING, STRING, STRING], STRING, addQuery, METERED)),
+  fn('setQuery', method([STRING, STRING, STRING], STRING, setQuery, METERED)),
   fn('form.encode', global([mapOf(STRING, DYN)], STRING, formEncode, METERED)),
   fn('form.decode', global([STRING], mapOf(STRING, DYN), formDecode, METERED)),
 ])
@@ -102,6 +104,46 @@ function query(url: string, name: string): readonly string[] | undefined {
   const at = beforeFragment.indexOf('?')
   const fields = at < 0 ? [] : readFields(beforeFragment.slice(at + 1))
   return fields?.filter(([key]) => key === name).map(([, value]) => value)
+}
+
+/** The URL with one more parameter at its end; what was there stays as it is written. */
+function addQuery(url: string, name: string, value: string): string | undefined {
+  const field = encodeField(name, value)
+  if (field === undefined || !afford(url.length >> 3)) return undefined
+  const [address, query, fragment] = partsOf(url)
+  return bounded(`${address}?${query === '' ? '' : `${query}&`}${field}${fragment}`)
+}
+
+/** The URL with one parameter of that name: in the place of the first, or at the end. */
+function setQuery(url: string, name: string, value: string): string | undefined {
+  const field = encodeField(name, value)
+  if (field === undefined) return undefined
+  const [address, query, fragment] = partsOf(url)
+  const written = query === '' ? [] : query.split('&')
+  if (!afford(url.length + UNITS_PER_FIELD * (written.length + 1))) return undefined
+  const isOwn = (one: string) => new URLSearchParams(`&${one}`).has(name)
+  const first = written.findIndex(isOwn)
+  const fields =
+    first === -1
+      ? [...written, field]
+      : written.flatMap((one, at) => (at === first ? [field] : isOwn(one) ? [] : [one]))
+  return bounded(`${address}?${fields.join('&')}${fragment}`)
+}
+
+function encodeField(name: string, value: string): string | undefined {
+  const key = encode(name)
+  const text = encode(value)
+  return key === undefined || text === undefined ? undefined : `${key}=${text}`
+}
+
+function partsOf(url: string): [address: string, query: string, fragment: string] {
+  const [, before = '', fragment = ''] = /^([^#]*)(#.*)?$/s.exec(url) ?? []
+  const at = before.indexOf('?')
+  return at < 0 ? [before, '', fragment] : [before.slice(0, at), before.slice(at + 1), fragment]
+}
+
+function bounded(text: string): string | undefined {
+  return text.length > LARGEST_STRING ? overBound('string too long') : text
 }
 
 function formDecode(text: string): JsonObject | undefined {

@@ -75,14 +75,30 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
       'Behind `${` there must be the name of an environment variable and a closing brace, with ' +
       '`:-` and another value between them if need be. Names have letters, digits and `_`. Where ' +
       'the text is meant to contain `${` itself, as templates of other programs do, it is written ' +
-      '`$${`. `$NAME` without braces is a variable only where it is the whole value: within a longer ' +
-      'one the name of a variable that is set is rejected, so that nobody waits for it to be filled ' +
-      'in; write `${NAME}`, or `$$NAME` for the characters themselves. Other forms that shells know ' +
-      'are not supported.',
+      '`$${`. Other forms that shells know are not supported.',
     example: {
       language: 'yaml',
       wrong: 'config:\n  adminAddr: localhost:${ADMIN PORT}',
       right: 'config:\n  adminAddr: localhost:${ADMIN_PORT:-15000}',
+    },
+  },
+  {
+    code: 'PC0207',
+    severity: 'warning',
+    title: 'a variable in a longer value is not set',
+    explanation:
+      '`$NAME` in a value is replaced by the environment variable of that name. If the variable ' +
+      'is not set, a value that is `$NAME` and nothing else is rejected. In a longer value the ' +
+      'characters stay as they are, because hashes of passwords have such parts. Set the variable, ' +
+      'write `${NAME}` to make it required, or write `$$NAME` for a dollar and the name.',
+    example: {
+      language: 'yaml',
+      wrong:
+        'gateways:\n  default:\n    port: 8080\nroutes:\n- backends:\n  - host: orders:8080\n' +
+        '  policies:\n    requestHeaders:\n      set:\n        x-region: region-$NO_SUCH_REGION',
+      right:
+        'gateways:\n  default:\n    port: 8080\nroutes:\n- backends:\n  - host: orders:8080\n' +
+        '  policies:\n    requestHeaders:\n      set:\n        x-region: region-${NO_SUCH_REGION:-eu}',
     },
   },
   {
@@ -286,6 +302,23 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
       language: 'yaml',
       wrong: '# nothing yet',
       right: 'gateways:\n  default: { port: 8080 }',
+    },
+  },
+  {
+    code: 'PC0224',
+    severity: 'info',
+    title: 'a file written for another gateway means something else there',
+    explanation:
+      '`portcullis validate --profile agentgateway` reports, each once and at its first place, what ' +
+      'a file of agentgateway means there and not here: defaults of authentication, the Host that ' +
+      'backends get, where relative paths start, and types of attributes. The file is accepted ' +
+      'either way. Write the difference out, as the hint says, where you rely on it; ' +
+      '`portcullis convert` writes the modes of authentication out for you.',
+    example: {
+      language: 'text',
+      wrong: 'jwtAuth: { issuer: https://issuer.example.com, jwks: { file: keys.json } }',
+      right:
+        'jwtAuth: { mode: Optional, issuer: https://issuer.example.com, jwks: { file: keys.json } }',
     },
   },
 ])

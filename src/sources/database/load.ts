@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { dirname, resolve } from 'node:path'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
-import { refusal, success } from '../../diagnostics/result.ts'
+import { hasErrors, refusal, success } from '../../diagnostics/result.ts'
 import type { Document } from '../file/document.ts'
 import type { Environment } from '../file/expand.ts'
 import { stampOf } from '../file/file-version.ts'
-import type { ReadText } from '../file/files.ts'
+import { type Candidates, candidatesFrom, type ReadText } from '../file/files.ts'
 import { type Loaded, loadFileStepwise, readText } from '../file/load.ts'
 import { readDocument } from '../file/read.ts'
 import { toModel } from '../file/to-model.ts'
@@ -28,7 +28,7 @@ export function readBaseline(file: string, environment: Environment): Baseline |
   if ('problem' in found) return undefined
   const { text } = found
   const { value: document } = readDocument(text, { file, environment, how: 'whole' })
-  if (document === undefined || document.unfilled().length > 0) return undefined
+  if (document === undefined || hasErrors(document.unfilled())) return undefined
   const digest = createHash('sha256').update(text).digest('hex')
   return { file, document, resources: resourcesOf(document.value), digest }
 }
@@ -55,10 +55,10 @@ export function* loadMerged(
 export function* loadOver(baseline: Baseline, merged: Merged): Generator<void, Loaded> {
   const { document, placed } = overlayDocument(baseline.document, merged)
   yield
-  const folder = dirname(resolve(baseline.file))
+  const candidates = candidatesFrom(dirname(resolve(baseline.file)))
   const { result, settings, files } = yield* toModel(document, {
-    resolve: (name) => resolve(folder, name),
-    readText: readingOnly(namesIn(baseline.document.value), folder),
+    candidates,
+    readText: readingOnly(namesIn(baseline.document.value), candidates),
   })
   const { value, diagnostics } = placed(result)
   const told = diagnostics.filter((one) => !isSealed(one))
@@ -76,8 +76,8 @@ function isSealed({ code, origin }: Diagnostic): boolean {
  * Only files that the baseline names: whoever may edit resources may not thereby read what is on
  * the disk of the gateway.
  */
-function readingOnly(names: ReadonlySet<string>, folder: string): ReadText {
-  const paths = new Set([...names].map((name) => resolve(folder, name)))
+function readingOnly(names: ReadonlySet<string>, candidates: Candidates): ReadText {
+  const paths = new Set([...names].flatMap(candidates))
   return (path) => {
     if (paths.has(path)) return readText(path)
     return { stamp: '', problem: 'stored resources can name only files that the baseline names' }

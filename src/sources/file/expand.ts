@@ -13,9 +13,10 @@ export interface Expanded {
 }
 
 /**
- * `${NAME}` and `${NAME:-otherwise}` within a value, `$NAME` where it is the whole value, `$$` for
- * a dollar. Any other dollar is one: regular expressions and password hashes need no escape. Only
- * the name of a variable that is set is rejected within a longer value, since it was meant.
+ * `${NAME}`, `${NAME:-otherwise}` and `$NAME`, with `$$` for a dollar. Any other dollar is one:
+ * regular expressions and password hashes need no escape. `$NAME` in a longer value stays as it
+ * is where the variable is not set, since it may be a part of a hash; that is reported, because
+ * it may also have been meant.
  */
 export function expand(
   text: string,
@@ -73,15 +74,20 @@ export function expand(
         at = put(lookUp(name, otherwise, at, length), at, length)
       }
     } else {
-      const bare = text.startsWith('$', at)
-        ? /^\$([A-Z][A-Z0-9_]*)(?!\w)/.exec(text.slice(at))
-        : null
-      const [written = '', name = ''] = bare ?? []
-      if (environment[name] !== undefined) {
+      const [written = '', name = ''] = text.startsWith('$', at)
+        ? (/^\$([A-Z][A-Z0-9_]*)(?!\w)/.exec(text.slice(at)) ?? [])
+        : []
+      const value = environment[name]
+      if (value !== undefined) {
+        at = put(value, at, written.length)
+        continue
+      }
+      if (written !== '') {
         report({
-          code: 'PC0205',
-          message: `\`${written}\` is not expanded within a longer value`,
-          hint: `write \${${name}}, or $${written} for a dollar and the name`,
+          code: 'PC0207',
+          severity: 'warning',
+          message: `\`${written}\` is not expanded: the environment variable ${name} is not set`,
+          hint: `set it, or write $${written} for a dollar and the name`,
           start: at,
           end: at + written.length,
         })

@@ -1,5 +1,8 @@
 import { statSync } from 'node:fs'
 
+/** The version of a file that is not there. */
+export const ABSENT = 'ENOENT'
+
 /** Tells a file from what it was before. Links are followed: what counts is what would be read. */
 export function stampOf(path: string): string {
   try {

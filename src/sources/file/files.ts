@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
+import { resolve } from 'node:path'
 import type { FileOrigin } from '../../diagnostics/diagnostic.ts'
 import type { SecretRef } from '../../model/secret.ts'
 import { sealSecret, secretVersion } from '../../policies/schema.ts'
 import type { Message } from '../../reach/checks/place.ts'
+import { ABSENT } from './file-version.ts'
 import type { SectionNode } from './section-node.ts'
 
 /** A file that the configuration names: it is watched, and a change of it is one of the Model. */
@@ -19,6 +21,10 @@ export type ReadText = (
   path: string,
 ) => { readonly stamp: string } & ({ readonly text: string } | { readonly problem: string })
 
+function isAbsent(found: ReturnType<ReadText>): boolean {
+  return found.stamp === ABSENT && 'problem' in found
+}
+
 export interface NamedFiles {
   /** Opens the file that stands at the node; what is wrong, if anything. */
   read(name: string, at: SectionNode): Message | undefined
@@ -29,27 +35,57 @@ export interface NamedFiles {
   list(): readonly NamedFile[]
 }
 
-/** `resolve` makes a path of a name: relative ones start at the folder of the document. */
-export function namedFiles(resolve: (name: string) => string, readText: ReadText): NamedFiles {
+/** The paths that a name may stand for, the first that exists counts. */
+export type Candidates = (name: string) => readonly string[]
+
+/**
+ * Relative paths start at the folder of the document. A file that is not there is looked for in
+ * the working directory, where files written for others expect theirs.
+ */
+export function candidatesFrom(folder: string): Candidates {
+  return (name) => [...new Set([resolve(folder, name), resolve(name)])]
+}
+
+interface Tried {
+  readonly found: ReturnType<ReadText>
+  /** The paths at which it was looked for. */
+  readonly paths: readonly string[]
+}
+
+export function namedFiles(candidates: Candidates, readText: ReadText): NamedFiles {
   const named = new Map<string, NamedFile>()
-  const texts = new Map<string, ReturnType<ReadText>>()
+  const read = new Map<string, ReturnType<ReadText>>()
+  const byName = new Map<string, Tried>()
   const secrets = new Map<string, SecretRef>()
+  const textAt = (path: string) => {
+    const found = read.get(path) ?? readText(path)
+    read.set(path, found)
+    return found
+  }
+  const tryAll = (name: string, { origin }: SectionNode): Tried => {
+    const all = candidates(name)
+    const at = all.findIndex((path) => !isAbsent(textAt(path)))
+    const paths = at === -1 ? all : all.slice(0, at + 1)
+    for (const path of paths) {
+      // One that appears later where it was looked for first counts from then on.
+      if (!named.has(path)) named.set(path, { path, origin, stamp: textAt(path).stamp })
+    }
+    return { found: textAt(all[Math.max(0, at)] as string), paths }
+  }
   const textOf = (name: string) => {
-    const found = texts.get(resolve(name))
+    const found = byName.get(name)?.found
     return found !== undefined && 'text' in found ? found.text : undefined
   }
   return {
     read(name, at) {
-      const path = resolve(name)
-      const found = texts.get(path) ?? readText(path)
-      texts.set(path, found)
-      const { stamp } = found
-      if (!named.has(path)) named.set(path, { path, origin: at.origin, stamp })
+      const tried = byName.get(name) ?? tryAll(name, at)
+      byName.set(name, tried)
+      const { found, paths } = tried
       if ('text' in found) return undefined
       return {
         code: 'PC0310',
         message: `the file cannot be read: ${found.problem}`,
-        hint: `relative paths start at the folder of this file: looked for ${path}`,
+        hint: `relative paths start at the folder of this file: looked for ${paths.join(', then for ')}`,
       }
     },
     textOf,

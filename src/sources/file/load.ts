@@ -9,7 +9,7 @@ import type { Settings } from '../../model/settings.ts'
 import { runToCompletion } from '../../model/steps.ts'
 import type { Environment } from './expand.ts'
 import { stampOf } from './file-version.ts'
-import type { NamedFile, ReadText } from './files.ts'
+import { candidatesFrom, type NamedFile, type ReadText } from './files.ts'
 import { NotQuick, type ReadOptions, readDocument } from './read.ts'
 import { toModel } from './to-model.ts'
 
@@ -96,7 +96,7 @@ function* loadOnce(
     return { result: refusal(diagnostics), settings: undefined, files: [] }
   }
   const folder = dirname(resolve(path))
-  return yield* toModel(document, { resolve: (name) => resolve(folder, name), readText: read })
+  return yield* toModel(document, { candidates: candidatesFrom(folder), readText: read })
 }
 
 export const readText: ReadText = (path) => {

@@ -95,8 +95,8 @@ const NO_EXPANSIONS: ReadonlyMap<Node, Expanded> = new Map()
 
 const EMPTY: Node = { kind: 'mapping', entries: [], start: 0, end: 0 }
 
-function said(place: Place, span: Span, { code, message, hint }: Problem) {
-  const words: Message = { code, message, hint }
+function said(place: Place, span: Span, { code, severity = 'error', message, hint }: Problem) {
+  const words: Message = { code, severity, message, hint }
   return diagnosticAt(place, span, words)
 }
 

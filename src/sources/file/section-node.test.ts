@@ -46,7 +46,10 @@ describe('a node of a document', () => {
     const lists = new Map([...document.lists].map(([key, list]) => [key, counted(list)]))
     assert.ok(lists.has('routes'))
     const { result } = runToCompletion(
-      toModel({ ...document, lists }, { resolve: (name) => name, readText: () => assert.fail() }),
+      toModel(
+        { ...document, lists },
+        { candidates: (name) => [name], readText: () => assert.fail() },
+      ),
     )
     assert.equal(result.value?.routes.length, ROUTES)
     assert.deepEqual(result.diagnostics, [])

@@ -1,14 +1,15 @@
 import * as z from 'zod'
 import { collector } from '../../diagnostics/report.ts'
-import { type Result, refusal } from '../../diagnostics/result.ts'
+import { hasErrors, type Result, refusal } from '../../diagnostics/result.ts'
 import type { Gateway } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
+import type { Attached } from '../../model/policy.ts'
 import { isLoopback, type Settings } from '../../model/settings.ts'
 import { name } from '../../policies/schema.ts'
 import type { Draft, Placed, PlacedBackend } from '../../reach/checks/draft.ts'
 import { checkDraft } from '../../reach/checks/index.ts'
 import { type Document, withExcerpt } from './document.ts'
-import { type NamedFile, namedFiles, type ReadText } from './files.ts'
+import { type Candidates, type NamedFile, namedFiles, type ReadText } from './files.ts'
 import { omitUndefined } from './omit-undefined.ts'
 import { readPolicies } from './policies.ts'
 import { beginReading, complain, parseAt, type Reading } from './reading.ts'
@@ -16,18 +17,19 @@ import { TOP_LEVEL_KEYS } from './schema.ts'
 import type { SectionNode } from './section-node.ts'
 import { readBackend } from './sections/backends.ts'
 import { lengthOf, readBinds } from './sections/binds.ts'
-import { configSchema, defaultSettings } from './sections/config.ts'
+import { type Config, configSchema, defaultSettings } from './sections/config.ts'
 import { readGateway } from './sections/gateways.ts'
 import { readLlm } from './sections/llm.ts'
 import { readMcpSection } from './sections/mcp-section.ts'
+import { readOlderPolicies } from './sections/older-policies.ts'
 import { readRoute, readTcpRoute } from './sections/routes.ts'
 import { readUi } from './sections/special.ts'
 import { readTargeted } from './sections/targeted.ts'
 import { SETTINGS_THAT_WAIT, SETTINGS_WITHOUT_EFFECT } from './sections/unserved-settings.ts'
 
 export interface ModelOptions {
-  /** The path of a file that is named: relative ones start at the folder of the document. */
-  readonly resolve: (name: string) => string
+  /** The paths that the name of a file may stand for. */
+  readonly candidates: Candidates
   readonly readText: ReadText
 }
 
@@ -45,10 +47,10 @@ export interface ReadModel {
  */
 export function* toModel(
   document: Document,
-  { resolve, readText }: ModelOptions,
+  { candidates, readText }: ModelOptions,
 ): Generator<void, ReadModel> {
   const { report, result } = collector()
-  const files = namedFiles(resolve, readText)
+  const files = namedFiles(candidates, readText)
   const reading = beginReading(document, report, files)
   checkOutline(reading)
   checkContent(reading)
@@ -56,9 +58,10 @@ export function* toModel(
   const { model, settings } = read ?? {}
   // Whatever else there is to say may be only because of these.
   const unfilled = document.unfilled()
-  if (unfilled.length > 0) {
+  if (hasErrors(unfilled)) {
     return { result: refusal(unfilled), settings: undefined, files: files.list() }
   }
+  for (const one of unfilled) report(one)
   return { result: result(model), settings, files: files.list() }
 }
 
@@ -97,14 +100,19 @@ function checkOutline(reading: Reading): void {
 function* readModel(
   reading: Reading,
 ): Generator<void, { readonly model: Model; readonly settings: Settings }> {
-  const settings = readSettings(reading)
-  const draft = yield* readDraft(reading, settings)
+  const { settings, policies } = readConfig(reading)
+  const older = readOlderPolicies(reading, policies)
+  const draft = yield* readDraft(reading, settings, older)
   const { document, report } = reading
   const model = yield* checkDraft(draft, (said) => report(withExcerpt(document, said)))
   return { model, settings }
 }
 
-function* readDraft(reading: Reading, settings: Settings): Generator<void, Draft> {
+function* readDraft(
+  reading: Reading,
+  settings: Settings,
+  older: readonly Attached[],
+): Generator<void, Draft> {
   const binds = readBinds(reading)
   const routes = yield* each(reading, 'routes', (node, index) =>
     readRoute(reading, node, `route-${index}`),
@@ -133,11 +141,14 @@ function* readDraft(reading: Reading, settings: Settings): Generator<void, Draft
     routes: [...allRoutes, ...llm.routes, ...mcp.routes],
     tcpRoutes: allTcpRoutes,
     backends: [...backends, ...inPlace, ...llm.backends, ...mcp.backends],
-    frontend: readPolicies(reading, reading.root.inner('frontendPolicies'), {
-      sections: ['frontend'],
-      level: 'frontend',
-      policy: 'section:frontendPolicies',
-    }),
+    frontend: [
+      ...readPolicies(reading, reading.root.inner('frontendPolicies'), {
+        sections: ['frontend'],
+        level: 'frontend',
+        policy: 'section:frontendPolicies',
+      }),
+      ...older,
+    ],
     targeted: targeted.flat(),
     ...omitUndefined({
       ui: readUi(reading),
@@ -171,10 +182,11 @@ function* each<T>(
   return items
 }
 
-function readSettings(reading: Reading): Settings {
+function readConfig(reading: Reading): Config {
   const config = reading.root.inner('config')
-  if (config.value === undefined) return defaultSettings()
-  const { value } = parseAt(reading, configSchema, config, { stage: 'log' })
+  if (config.value === undefined) return { settings: defaultSettings(), policies: {} }
+  const read = parseAt(reading, configSchema, config, { stage: 'log' })
+  const value = read.value?.settings
   for (const key of SETTINGS_WITHOUT_EFFECT) {
     if (config.inner(key).value === undefined) continue
     reportUseless(reading, config.inner(key), [key])
@@ -193,7 +205,7 @@ function readSettings(reading: Reading): Settings {
     const message = `\`config.${key.join('.')}\` is checked, but this version does nothing with it`
     complain(reading, node, { code: 'PC0220', severity: 'warning', message }, 'key')
   }
-  return value ?? defaultSettings()
+  return read.value ?? { settings: defaultSettings(), policies: {} }
 }
 
 function checkDatabase(reading: Reading, config: SectionNode, { database }: Settings): void {
@@ -230,8 +242,7 @@ function reportUseless(
   how?: string,
 ): void {
   const message = `\`config.${key.join('.')}\` has no effect`
-  const hint = key[0] === 'tracing' ? 'traces are asked for by `frontendPolicies.tracing`' : how
-  const said = { code: 'PC0221', severity: 'warning', message, hint } as const
+  const said = { code: 'PC0221', severity: 'warning', message, hint: how } as const
   complain(reading, node, said, 'key')
 }
 

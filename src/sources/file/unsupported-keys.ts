@@ -59,9 +59,14 @@ const FOREIGN: readonly Foreign[] = [
     hint: 'no backend of this kind is served; `host` takes any address',
   },
   {
-    keys: ['filter', 'fields', 'database'],
+    keys: ['database'],
     beside: 'level',
-    hint: 'what is in the access log is said by `frontendPolicies.accessLog`',
+    hint: 'the access log is written to the standard output alone',
+  },
+  {
+    keys: ['headers'],
+    beside: 'otlpEndpoint',
+    hint: 'headers for the collector are not supported; send traces to a collector nearby that adds them',
   },
   {
     keys: ['otlp', 'database'],

@@ -1,6 +1,6 @@
 import { HeaderView } from '../../exchange/header-view.ts'
 import { HIDDEN } from './field-names.ts'
-import { type Fields, fieldName, joinedValue } from './fields.ts'
+import { type Fields, fieldName, fieldValue, findField, joinedValue } from './fields.ts'
 
 /** Headers as rules read them, decoded when asked for. Valid as long as the head is. */
 export class Http1Headers extends HeaderView {
@@ -17,6 +17,16 @@ export class Http1Headers extends HeaderView {
 
   get(name: unknown): string | undefined {
     return typeof name === 'string' ? joinedValue(this.#fields, name.toLowerCase()) : undefined
+  }
+
+  all(name: string): readonly string[] | undefined {
+    const lower = name.toLowerCase()
+    const lines: string[] = []
+    for (let at = findField(this.#fields, lower); at >= 0; ) {
+      lines.push(fieldValue(this.#fields, at))
+      at = findField(this.#fields, lower, at + 1)
+    }
+    return lines.length === 0 ? undefined : lines
   }
 
   *keys(): Iterable<string> {

@@ -18,6 +18,13 @@ import {
 import { checkCatalog, modelCatalog } from '../../../protocols/llm/catalog/schema.ts'
 import { omitUndefined } from '../omit-undefined.ts'
 import { adminAuthSettings } from './admin-settings.ts'
+import { labelName } from './label-name.ts'
+import {
+  type OlderPolicies,
+  olderAccessLog,
+  olderPolicies,
+  olderTracing,
+} from './older-spellings.ts'
 import { databaseSettings, storageSettings } from './storage-settings.ts'
 import { isDatabase, SETTINGS_WITHOUT_EFFECT } from './unserved-settings.ts'
 
@@ -103,31 +110,6 @@ const numberText = () =>
     pattern: /^[1-9][0-9]{0,3}$/,
     parse: (text) => (Number(text) <= 1024 ? Number(text) : undefined),
   })
-
-/** Labels that metrics of requests have by themselves, and those of the format. */
-const OWN_LABELS: ReadonlySet<string> = new Set([
-  'le',
-  'listener',
-  'method',
-  'quantile',
-  'reason',
-  'route',
-  'status',
-])
-
-const labelName = () =>
-  z
-    .string()
-    .max(64)
-    .check(({ value, issues }) => {
-      const isWell = /^[a-zA-Z_][a-zA-Z0-9_]*$/.test(value) && !value.startsWith('__')
-      if (isWell && !OWN_LABELS.has(value)) return
-      const hint = isWell
-        ? 'give it another name: this one is taken'
-        : 'letters, digits and underscores are allowed, beginning neither with a digit nor with `__`'
-      const message = `\`${value}\` cannot be the name of a label`
-      issues.push(issue(value, message, { rule: 'malformed', hint }))
-    })
 
 const attribute = () =>
   scalar<string>({
@@ -220,6 +202,7 @@ const shape = {
     .prefault({})
     .describe('How names are looked up.'),
   logging: loggingSchema
+    .extend(olderAccessLog)
     .prefault({})
     .describe('How the log looks. What is in the access log: `frontendPolicies.accessLog`.'),
   histograms: choice('classic', 'native', 'both').prefault('classic').describe('Of metrics.'),
@@ -309,6 +292,7 @@ const shape = {
     .max(256)
     .prefault([])
     .describe('Headers whose values are never written anywhere.'),
+  tracing: olderTracing,
   standardAttributes: z
     .strictObject({
       user: expression('any', 'log').optional().describe('Who asks.'),
@@ -325,10 +309,18 @@ const withoutEffect = Object.fromEntries(
   ]),
 )
 
+export interface Config {
+  readonly settings: Settings
+  readonly policies: OlderPolicies
+}
+
 export const configSchema = aliased(
   { ...shape, ...withoutEffect },
   { workerThreads: 'workers' },
-).transform((value): Settings => toSettings(value as z.output<z.ZodObject<typeof shape>>))
+).transform((all): Config => {
+  const value = all as z.output<z.ZodObject<typeof shape>>
+  return { settings: toSettings(value), policies: olderPolicies(value.tracing, value.logging) }
+})
 
 let defaults: Settings | undefined
 
@@ -351,7 +343,7 @@ function toSettings(value: z.output<z.ZodObject<typeof shape>>): Settings {
       lookupFamily: value.dns.lookupFamily,
       ...(value.dns.servers === undefined ? {} : { servers: value.dns.servers }),
     },
-    logging: value.logging,
+    logging: { format: value.logging.format, level: value.logging.level },
     metrics: {
       histograms: value.histograms,
       remove: metrics.remove,

@@ -13,7 +13,6 @@ export const SETTINGS_WITHOUT_EFFECT = [
   'serviceAccount',
   'skipValidateTrustDomain',
   'spiffe',
-  'tracing',
   'trustDomain',
   'xdsAddress',
   'xdsAuthToken',

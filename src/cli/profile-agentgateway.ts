@@ -1,0 +1,111 @@
+import { isMap, isScalar, LineCounter, type Pair, parseDocument, visit } from 'yaml'
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+
+/** Something that a file means elsewhere and not here. */
+interface Difference {
+  readonly message: string
+  readonly hint: string
+  /** Whether a key and its value are an instance of it. */
+  readonly concerns: (key: string, pair: Pair) => boolean
+}
+
+const WITH_MODE = new Set([
+  'jwtAuth',
+  'jwtAuthentication',
+  'mcpAuthentication',
+  'apiKey',
+  'basicAuth',
+])
+const EXPRESSIONS = new Set(['rules', 'allow', 'deny', 'require', 'filter', 'add', 'set', 'key'])
+
+const DIFFERENCES: readonly Difference[] = [
+  {
+    message: 'without `mode`, authentication is Strict here and Optional there',
+    hint: 'write `mode: Optional` to let requests without credentials reach the rules',
+    concerns: (key, { value }) => WITH_MODE.has(key) && isMap(value) && !value.has('mode'),
+  },
+  {
+    message:
+      "a backend that is written as name:port gets the client's Host here, and its own name there",
+    hint: 'write it as a URL (http://name:port), or set `urlRewrite: {authority: auto}`',
+    concerns: (key, { value }) => key === 'host' && isScalar(value) && isNamedHost(value.value),
+  },
+  {
+    message: 'relative paths start at the folder of the file here, at the working directory there',
+    hint: 'a file that is not in that folder is looked for in the working directory',
+    concerns: (key, { value }) =>
+      FILE_KEYS.has(key) && isScalar(value) && isRelativePath(value.value),
+  },
+  {
+    message: 'a header that is sent twice is one string, joined with ", ", here; a list there',
+    hint: 'write `request.headers.raw()[name]` for a list in both',
+    concerns: (key, pair) => mentions(key, pair, /\.headers\b(?!\.(raw|join|split|cookie)\()/),
+  },
+  {
+    message:
+      '`proxy.gateway`, `proxy.listener`, `proxy.route` and `source.identity` are strings here, objects there',
+    hint: 'compare them without a field: `proxy.route == …` in place of `proxy.route.name == …`',
+    concerns: (key, pair) =>
+      mentions(key, pair, /\b(proxy\.(gateway|listener|route)|source\.identity)\b/),
+  },
+]
+
+const FILE_KEYS = new Set(['file', 'cert', 'key', 'root', 'ca', 'htpasswd'])
+
+/** What the file means elsewhere and not here: each difference once, at its first place. */
+export function agentgatewayDifferences(text: string, file: string): readonly Diagnostic[] {
+  const counter = new LineCounter()
+  const document = parseDocument(text, { lineCounter: counter })
+  if (document.errors.length > 0) return []
+  const places = new Map<Difference, number[]>()
+  visit(document, {
+    Pair: (_, pair) => {
+      if (!isScalar(pair.key)) return
+      const at = pair.key.range?.[0] ?? 0
+      for (const difference of DIFFERENCES) {
+        if (!difference.concerns(String(pair.key.value), pair)) continue
+        places.set(difference, [...(places.get(difference) ?? []), at])
+      }
+    },
+  })
+  return DIFFERENCES.flatMap((difference) => {
+    const [first, ...more] = places.get(difference) ?? []
+    if (first === undefined) return []
+    const { line, col } = counter.linePos(first)
+    const others =
+      more.length === 0
+        ? ''
+        : ` (also in ${more.length} other ${more.length === 1 ? 'place' : 'places'})`
+    return {
+      code: 'PC0224',
+      severity: 'info',
+      message: `${difference.message}${others}`,
+      origin: { kind: 'file', file, line, column: col },
+      hint: difference.hint,
+    }
+  })
+}
+
+/** `name:port` without a scheme; an address has no name that could be sent. */
+function isNamedHost(value: unknown): boolean {
+  return typeof value === 'string' && /^[a-z0-9.-]*[a-z][a-z0-9.-]*:\d+$/i.test(value)
+}
+
+function isRelativePath(value: unknown): boolean {
+  return typeof value === 'string' && /^[^/\s{}$][^\s{}]*\.\w+$/.test(value)
+}
+
+/** Whether an expression, or one below the key, has the pattern. */
+function mentions(key: string, { value }: Pair, pattern: RegExp): boolean {
+  if (isScalar(value)) return EXPRESSIONS.has(key) && pattern.test(String(value.value))
+  if (!EXPRESSIONS.has(key)) return false
+  let isFound = false
+  visit(value as Parameters<typeof visit>[0], {
+    Scalar: (_, scalar) => {
+      if (typeof scalar.value !== 'string' || !pattern.test(scalar.value)) return undefined
+      isFound = true
+      return visit.BREAK
+    },
+  })
+  return isFound
+}

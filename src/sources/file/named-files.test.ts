@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { ABSENT } from './file-version.ts'
+import { candidatesFrom, namedFiles } from './files.ts'
+import type { SectionNode } from './section-node.ts'
+
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'named-files-')))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+const PROGRAM = join(import.meta.dirname, '../../../bin/portcullis.ts')
+const FILE = `gateways: { default: { port: 8080 } }
+routes:
+- policies: { basicAuth: { htpasswd: { file: users.htpasswd } } }
+  backends: [{ host: 'orders:8080' }]
+`
+const USER = 'ann:$2y$05$abcdefghijklmnopqrstuuIMOvZ4DRyjL2Tq3Yk1Oj5Yl5yOe3ZVi\n'
+
+/** What `validate` says in a folder where the file itself is one below. */
+function validated(name: string, at: readonly ('beside' | 'here')[]) {
+  const own = join(folder, name)
+  mkdirSync(join(own, 'sub'), { recursive: true })
+  writeFileSync(join(own, 'sub/gateway.yaml'), FILE)
+  for (const place of at) {
+    writeFileSync(join(own, place === 'beside' ? 'sub' : '.', 'users.htpasswd'), USER)
+  }
+  const { status, stdout } = spawnSync(
+    process.execPath,
+    [PROGRAM, 'validate', 'sub/gateway.yaml', '--json'],
+    { cwd: own, encoding: 'utf8' },
+  )
+  return { status, said: JSON.parse(stdout) as { diagnostics: readonly { hint?: string }[] } }
+}
+
+describe('relative paths', () => {
+  it('start at the folder of the file, then at the working directory', () => {
+    assert.equal(validated('beside', ['beside']).status, 0)
+    assert.equal(validated('here', ['here']).status, 0)
+  })
+
+  it('are looked for in both places before they are missing', () => {
+    const { status, said } = validated('nowhere', [])
+    assert.equal(status, 1)
+    const own = join(folder, 'nowhere')
+    assert.equal(
+      said.diagnostics[0]?.hint,
+      `relative paths start at the folder of this file: looked for ${own}/sub/users.htpasswd, then for ${own}/users.htpasswd`,
+    )
+  })
+
+  const node = { origin: { kind: 'file', file: 'a', line: 1, column: 1 } } as unknown as SectionNode
+  const disk = (files: Readonly<Record<string, string>>, reads: string[] = []) =>
+    namedFiles(
+      (name) => [`/etc/${name}`, `/work/${name}`],
+      (path) => {
+        reads.push(path)
+        const text = files[path]
+        if (text === 'locked') return { stamp: '1', problem: 'permission denied' }
+        return text === undefined ? { stamp: ABSENT, problem: 'not there' } : { stamp: '1', text }
+      },
+    )
+
+  it('are those of the folder where both are there', () => {
+    const files = disk({ '/etc/a': 'first', '/work/a': 'second' })
+    assert.equal(files.read('a', node), undefined)
+    assert.equal(files.textOf('a'), 'first')
+    assert.deepEqual(
+      files.list().map(({ path }) => path),
+      ['/etc/a'],
+    )
+  })
+
+  it('are watched where they could appear, and read once', () => {
+    const reads: string[] = []
+    const files = disk({ '/work/a': 'second' }, reads)
+    for (let i = 0; i < 3; i++) assert.equal(files.read('a', node), undefined)
+    assert.equal(files.textOf('a'), 'second')
+    assert.deepEqual(
+      files.list().map(({ path, stamp }) => [path, stamp]),
+      [
+        ['/etc/a', ABSENT],
+        ['/work/a', '1'],
+      ],
+    )
+    assert.deepEqual(reads, ['/etc/a', '/work/a'])
+  })
+
+  it('do not hide a file that may not be read behind another', () => {
+    const files = disk({ '/etc/a': 'locked', '/work/a': 'second' })
+    assert.match(files.read('a', node)?.message ?? '', /permission denied/)
+    assert.equal(files.textOf('a'), undefined)
+  })
+
+  it('that are absolute have one place', () => {
+    assert.deepEqual(candidatesFrom('/etc')('/x/y'), ['/x/y'])
+  })
+})

@@ -1,0 +1,27 @@
+import * as z from 'zod'
+import { issue } from '../../../policies/schema.ts'
+
+/** Labels that metrics of requests have by themselves, and those of the format. */
+const OWN_LABELS: ReadonlySet<string> = new Set([
+  'le',
+  'listener',
+  'method',
+  'quantile',
+  'reason',
+  'route',
+  'status',
+])
+
+export const labelName = () =>
+  z
+    .string()
+    .max(64)
+    .check(({ value, issues }) => {
+      const isWell = /^[a-zA-Z_][a-zA-Z0-9_]*$/.test(value) && !value.startsWith('__')
+      if (isWell && !OWN_LABELS.has(value)) return
+      const hint = isWell
+        ? 'give it another name: this one is taken'
+        : 'letters, digits and underscores are allowed, beginning neither with a digit nor with `__`'
+      const message = `\`${value}\` cannot be the name of a label`
+      issues.push(issue(value, message, { rule: 'malformed', hint }))
+    })

@@ -1,0 +1,104 @@
+import * as z from 'zod'
+import type { Target } from '../../../model/backend.ts'
+import type { AccessLog } from '../../../policies/access-log/schema.ts'
+import { choice, expression, parseHost, scalar } from '../../../policies/schema.ts'
+import type { Tracing } from '../../../policies/tracing/schema.ts'
+
+/** Policies that files written for others set below `config`. */
+export interface OlderPolicies {
+  readonly tracing?: Tracing
+  readonly accessLog?: AccessLog
+}
+
+/** The key below `config`, and the policy of `frontendPolicies` that it stands for. */
+export const OLDER_SPELLINGS = [
+  { path: ['tracing'], kind: 'tracing' },
+  { path: ['logging', 'filter'], kind: 'accessLog' },
+  { path: ['logging', 'fields'], kind: 'accessLog' },
+] as const satisfies readonly { path: readonly string[]; kind: keyof OlderPolicies }[]
+
+const fields = () =>
+  z.strictObject({
+    add: z
+      .record(z.string().min(1).max(256), expression('any', 'log'))
+      .prefault({})
+      .describe('Further fields, by expression.'),
+    remove: z.array(z.string().min(1).max(256)).max(64).prefault([]).describe('Fields left out.'),
+  })
+
+interface Collector {
+  readonly target: Target
+  readonly path?: string
+}
+
+const endpoint = () =>
+  scalar<Collector>({
+    what: 'the URL of a collector',
+    hint: 'write http://host:port or https://host:port',
+    parse: (text) => {
+      const [, host = '', path = '/'] = /^((?:https?:\/\/)?[^/]+)(\/[^\s?#]*)?$/i.exec(text) ?? []
+      const target = parseHost(host)
+      if (target === undefined) return undefined
+      return path === '/' ? { target } : { target, path }
+    },
+  })
+
+const sampling = (what: string) =>
+  z
+    .union([z.boolean().transform(Number), z.number().min(0).max(1), expression('any', 'traffic')])
+    .describe(what)
+
+export const olderTracing = z
+  .strictObject({
+    otlpEndpoint: endpoint().describe('The collector.'),
+    otlpProtocol: choice('grpc', 'http').prefault('grpc').describe('The form of OTLP.'),
+    path: z
+      .string()
+      .regex(/^\/\S*$/)
+      .optional()
+      .describe('The path. With `http`.'),
+    randomSampling: sampling('The share of requests that begin a trace.').prefault(0),
+    clientSampling: sampling('Whether traces that clients begin are continued.').prefault(1),
+    fields: fields().prefault({}).describe('Attributes of spans.'),
+  })
+  .optional()
+  .describe('An older spelling of `frontendPolicies.tracing`.')
+
+/** What of `config.logging` is about the access log. */
+export const olderAccessLog = {
+  filter: expression('bool', 'log')
+    .optional()
+    .describe('An older spelling of `frontendPolicies.accessLog.filter`.'),
+  fields: fields()
+    .optional()
+    .describe('An older spelling of `add` and `remove` in `frontendPolicies.accessLog`.'),
+}
+
+export function olderPolicies(
+  tracing: z.output<typeof olderTracing>,
+  { filter, fields }: z.output<z.ZodObject<typeof olderAccessLog>>,
+): OlderPolicies {
+  const isLogged = filter !== undefined || fields !== undefined
+  return {
+    ...(tracing === undefined ? {} : { tracing: tracingOf(tracing) }),
+    ...(isLogged ? { accessLog: { enabled: true, filter, sample: 1, ...logged(fields) } } : {}),
+  }
+}
+
+function logged(own: z.output<ReturnType<typeof fields>> | undefined) {
+  return { add: own?.add ?? {}, remove: own?.remove ?? [] }
+}
+
+function tracingOf(older: NonNullable<z.output<typeof olderTracing>>): Tracing {
+  const { otlpEndpoint, otlpProtocol, path, randomSampling, clientSampling, fields } = older
+  return {
+    target: otlpEndpoint.target,
+    protocol: otlpProtocol,
+    path: path ?? otlpEndpoint.path ?? '/v1/traces',
+    randomSampling,
+    clientSampling,
+    attributes: fields.add,
+    resources: {},
+    remove: fields.remove,
+  }
+}
