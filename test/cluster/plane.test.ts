@@ -1,7 +1,10 @@
 // What holds of the whole control plane, all on one cluster.
 
 import { after, before, describe } from 'node:test'
+import { describeFaults } from './faults.ts'
+import { Forwarder } from './forwarder.ts'
 import { missing } from './harness.ts'
+import { describeInference } from './inference.ts'
 import { describeIsolation } from './isolation.ts'
 import { describePermissionsByUse } from './permissions-by-use.ts'
 import { ownAddress, type Plane, startPlane } from './plane.ts'
@@ -12,14 +15,30 @@ const options = reason === undefined ? {} : { skip: reason }
 
 describe('a control plane', options, () => {
   let plane: Plane
+  let apiServer: Forwarder
   before(async () => {
-    plane = await startPlane({ ports: 30, audit: true })
-    plane.controller = await plane.programs.startController()
+    const values = { inferenceExtension: { enabled: true }, xBackend: { enabled: true } }
+    plane = await startPlane({ ports: 60, audit: true, values })
+    apiServer = new Forwarder(plane.cluster.port)
+    await apiServer.open()
+    plane.controllerStart = {
+      env: {
+        PORTCULLIS_INFERENCE_EXTENSION_ENABLED: 'true',
+        PORTCULLIS_XBACKEND_ENABLED: 'true',
+      },
+      apiServer: apiServer.port,
+    }
+    plane.controller = await plane.programs.startController(plane.controllerStart)
   })
-  after(() => plane?.close())
+  after(async () => {
+    await plane?.close()
+    await apiServer?.cut()
+  })
 
   describeSpecification(() => plane)
   describeIsolation(() => plane)
+  describeInference(() => plane)
+  describeFaults(() => ({ plane, apiServer }))
   // The last: it looks at all that was asked for before.
   describePermissionsByUse(() => plane)
 })
