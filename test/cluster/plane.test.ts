@@ -6,6 +6,7 @@ import { Forwarder } from './forwarder.ts'
 import { missing } from './harness.ts'
 import { describeInference } from './inference.ts'
 import { describeIsolation } from './isolation.ts'
+import { describePages, describeUninstall } from './pages.ts'
 import { describePermissionsByUse } from './permissions-by-use.ts'
 import { ownAddress, type Plane, startPlane } from './plane.ts'
 import { describeSpecification } from './specification.ts'
@@ -18,7 +19,7 @@ describe('a control plane', options, () => {
   let apiServer: Forwarder
   before(async () => {
     const values = { inferenceExtension: { enabled: true }, xBackend: { enabled: true } }
-    plane = await startPlane({ ports: 60, audit: true, values })
+    plane = await startPlane({ ports: 72, audit: true, values })
     apiServer = new Forwarder(plane.cluster.port)
     await apiServer.open()
     plane.controllerStart = {
@@ -35,10 +36,13 @@ describe('a control plane', options, () => {
     await apiServer?.cut()
   })
 
+  // The first: it has names that others have, too.
+  describePages(() => plane)
   describeSpecification(() => plane)
   describeIsolation(() => plane)
   describeInference(() => plane)
   describeFaults(() => ({ plane, apiServer }))
-  // The last: it looks at all that was asked for before.
+  // It looks at all that was asked for before.
   describePermissionsByUse(() => plane)
+  describeUninstall(() => plane)
 })
