@@ -30,6 +30,7 @@ import { RuleHealth } from './status/health.ts'
 import { LiveStatuses } from './status/live-statuses.ts'
 import type { Proxies } from './status/programmed.ts'
 import { Rollouts } from './status/rollouts.ts'
+import { SharedProxies } from './status/shared-proxies.ts'
 import { StatusWriter } from './status/write.ts'
 import { type TranslationStep, Translator } from './translate/translator.ts'
 
@@ -65,6 +66,7 @@ export class Controller {
   readonly #translator: Translator
   readonly #rollouts = new Rollouts()
   readonly #statuses: LiveStatuses
+  readonly #shared: SharedProxies
   #last: { readonly snapshot: Snapshot; readonly translation: TranslationStep } | undefined
   #gatewayOf: ReturnType<typeof gatewayOfAccount> = () => undefined
   #retry: NodeJS.Timeout | undefined
@@ -85,6 +87,8 @@ export class Controller {
       proxiesOf: (gateway) => this.#proxiesOf(gateway),
       latest: (gateway) => this.#rollouts.latest(gateway),
     })
+    const { namespace, podName: identity, podUid: uid } = options
+    this.#shared = new SharedProxies({ client, controllerName, namespace, identity, uid })
     const restarts = metrics.counter(controllerWatchRestarts)
     this.#watch = new ClusterWatch({
       client,
@@ -232,9 +236,15 @@ export class Controller {
     if (last === undefined) return
     const models = new Map([...this.#published].map(([key, { model }]) => [key, model]))
     await this.#health.look(models)
-    if (!this.#leader.isLeader) return
     const { snapshot, translation } = last
     try {
+      if (!this.#leader.isLeader) {
+        const { delivery } = this.#deps
+        const statesOf = (gateway: string) => delivery.proxies(gateway)
+        await this.#shared.publish(snapshot, this.#published.keys(), statesOf)
+        return
+      }
+      this.#shared.look(snapshot)
       const applied = await applyClasses(client, snapshot, options)
       for (const name of applied) log.info('class', { applied: name })
       const isLeader = () => this.#leader.isLeader
@@ -262,9 +272,10 @@ export class Controller {
     const { delivery, deployments } = this.#deps
     const last = this.#last
     if (last === undefined || !this.#published.has(gateway)) return undefined
+    const sequenceOf = (version: string) => this.#rollouts.sequenceOf(gateway, version)
     return {
-      states: delivery.proxies(gateway),
-      sequenceOf: (version) => this.#rollouts.sequenceOf(gateway, version),
+      states: this.#shared.of(gateway, delivery.proxies(gateway), sequenceOf),
+      sequenceOf,
       deployment: {
         ...deploymentOf(last.snapshot, gateway),
         failures: deployments?.failuresOf(gateway) ?? [],

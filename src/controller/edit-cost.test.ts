@@ -81,7 +81,7 @@ class CountedPlane {
 
   put(object: KubeObject): void {
     const { kind, metadata } = object
-    const plain = {
+    const plain: KubeObject = {
       ...object,
       metadata: { ...metadata, resourceVersion: String(++this.#version) },
     }

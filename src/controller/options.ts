@@ -4,6 +4,8 @@ import { type LabelSelector, labelSelector } from './resources/metadata.ts'
 /** What the chart sets, as variables; what is not set has the default that is written here. */
 export interface ControllerOptions {
   readonly podName: string
+  /** Undefined: what the pod writes for itself does not go with it. */
+  readonly podUid: string | undefined
   readonly namespace: string
   readonly logLevel: 'error' | 'warn' | 'info' | 'debug' | 'trace'
   readonly xds: {
@@ -90,6 +92,7 @@ export function readOptions(environment: Environment): ControllerOptions {
   const tag = text(`${prefix}PROXY_IMAGE_TAG`, '')
   return {
     podName: text('POD_NAME', `controller-${process.pid}`),
+    podUid: text('POD_UID', '') || undefined,
     namespace: text('POD_NAMESPACE', 'portcullis-system'),
     logLevel: oneOf(`${prefix}LOG_LEVEL`, ['error', 'warn', 'info', 'debug', 'trace'], 'info'),
     xds: {

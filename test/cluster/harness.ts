@@ -111,6 +111,11 @@ export class Cluster {
     this.#tls = { ca: decode(ca), cert: decode(cert), key: decode(key) }
   }
 
+  /** Of the API server. */
+  get port(): number {
+    return Number(this.#server.port)
+  }
+
   /** The answer of the API server, whatever it is. */
   ask(
     method: string,

@@ -12,7 +12,7 @@ import { chartFolder } from '../charts/helm.ts'
 import { freePorts } from '../free-port.ts'
 import { gatewayApiDefinitions } from './gateway-api.ts'
 import { type Cluster, eventually, startCluster } from './harness.ts'
-import { Programs, type Running, SYSTEM } from './programs.ts'
+import { type ControllerStart, Programs, type Running, SYSTEM } from './programs.ts'
 
 /** API servers accept no loopback address in an EndpointSlice. */
 export const ownAddress = Object.values(networkInterfaces())
@@ -50,6 +50,8 @@ export class Plane {
   readonly cluster: Cluster
   readonly programs: Programs
   controller: Running | undefined
+  /** How controllers are started here. */
+  controllerStart: ControllerStart = {}
   /** The first port that no program has yet. */
   #port: number
   readonly #last: number
@@ -147,12 +149,13 @@ export class Plane {
   }
 
   /** The proxy of a Gateway in `apps`, when it is ready; its admin port is `first`. */
-  async startProxy(gateway: string, first = this.take(3)) {
+  async startProxy(gateway: string, first = this.take(3), xds?: number) {
     await this.deployed(gateway)
     const running = await this.programs.startProxy(
       gateway,
       await this.programs.tokenFor(gateway),
       first,
+      xds,
     )
     const isReady = () => this.programs.isReady(first)
     await eventually(isReady, `the proxy of ${gateway}`, PROXY_START).catch((error) => {

@@ -17,6 +17,16 @@ export interface Running {
   readonly output: () => string
 }
 
+export interface ControllerStart {
+  /** The name of its pod. */
+  readonly name?: string
+  /** The first of three. */
+  readonly port?: number
+  readonly env?: Readonly<Record<string, string>>
+  /** A port of this machine that leads to the API server. */
+  readonly apiServer?: number
+}
+
 /** The controller and proxies of a cluster without nodes, as processes of this machine. */
 export class Programs {
   readonly #cluster: Cluster
@@ -48,11 +58,12 @@ export class Programs {
   }
 
   /** With the permissions that the chart grants, and no others. */
-  async startController(): Promise<Running> {
-    const port = this.#port
+  async startController(options: ControllerStart = {}): Promise<Running> {
+    const { name = 'controller', port = this.#port, env = {}, apiServer } = options
     const running = this.#start([join(ROOT, 'bin/controller.ts')], {
-      KUBECONFIG: this.#kubeconfig,
-      POD_NAME: 'controller',
+      ...env,
+      KUBECONFIG: apiServer === undefined ? this.#kubeconfig : this.#leadingTo(apiServer, name),
+      POD_NAME: name,
       POD_NAMESPACE: SYSTEM,
       PORTCULLIS_LOG_LEVEL: 'debug',
       PORTCULLIS_MODELS_ENABLED: 'true',
@@ -65,6 +76,13 @@ export class Programs {
       throw new Error(`${error.message}\n${running.output()}`)
     })
     return running
+  }
+
+  /** The same credentials, by way of another port of this machine. */
+  #leadingTo(port: number, name: string): string {
+    const config = parse(readFileSync(this.#kubeconfig, 'utf8'))
+    config.clusters[0].cluster.server = `https://127.0.0.1:${port}`
+    return this.#write(`kubeconfig-${name}`, stringify(config))
   }
 
   metrics(): Promise<string> {
@@ -84,10 +102,17 @@ export class Programs {
   }
 
   /** As the Deployment of its Gateway in `apps` would start it; it takes three ports of its own. */
-  async startProxy(gateway: string, token: string, first: number): Promise<Running> {
+  async startProxy(
+    gateway: string,
+    token: string,
+    first: number,
+    xds = this.#port,
+  ): Promise<Running> {
     const own = `${gateway}-${first}`
     const config = parse(await this.#dataOf('configmaps', gateway, 'config.yaml'))
     Object.assign(config.config, {
+      // Several proxies of a Gateway share its ports here, as workers do.
+      workers: 2,
       adminAddr: `127.0.0.1:${first}`,
       statsAddr: `127.0.0.1:${first + 1}`,
       readinessAddr: `127.0.0.1:${first + 2}`,
@@ -97,7 +122,7 @@ export class Programs {
     const key = await this.#dataOf('secrets', `${gateway}-session-key`, 'key')
     return this.#start([join(ROOT, 'bin/portcullis.ts'), 'run', '--file', file], {
       POD_NAME: `proxy-${first}`,
-      PORTCULLIS_XDS_ADDRESS: `https://localhost:${this.#port}`,
+      PORTCULLIS_XDS_ADDRESS: `https://localhost:${xds}`,
       PORTCULLIS_XDS_CA: this.#write(`${own}-ca.crt`, ca),
       PORTCULLIS_XDS_TOKEN: this.#write(`${own}-token`, token),
       PORTCULLIS_XDS_STATE: this.#stateFile(own),

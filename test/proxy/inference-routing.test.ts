@@ -55,7 +55,11 @@ describe('inferenceRouting', () => {
     picker.decide = ({ body }) => picks(names[1] ?? '', body)
   })
 
-  async function serve(routing: object = {}, more: object = {}): Promise<void> {
+  async function serve(
+    routing: object = {},
+    more: object = {},
+    hosts: readonly string[] = names,
+  ): Promise<void> {
     const inferenceRouting = {
       endpointPicker: { host: `127.0.0.1:${picker.port}` },
       timeout: '20s',
@@ -63,7 +67,7 @@ describe('inferenceRouting', () => {
     }
     const text = JSON.stringify({
       gateways: { default: { port } },
-      backends: [{ name: 'models', hosts: names, policies: { inferenceRouting } }],
+      backends: [{ name: 'models', hosts, policies: { inferenceRouting } }],
       routes: [{ name: 'all', ...more, backends: [{ backend: 'models' }] }],
     })
     if (running === undefined) running = await startDeciding(text, 'json')
@@ -131,6 +135,15 @@ describe('inferenceRouting', () => {
     await serve()
     picker.decide = ({ body }) => picks(`192.0.2.1:80, ${names[2]},${names[0]}`, body)
     assert.equal((await post('{}')).text, names[2])
+  })
+
+  it('goes down the list where an attempt fails and is repeated', async () => {
+    const dead = '127.0.0.1:1'
+    const retry = { attempts: 2, backoff: '1ms' }
+    await serve({}, { policies: { retry } }, [dead, ...names])
+    picker.decide = ({ body }) => picks(`${dead},${names[2]},${names[0]}`, body)
+    assert.deepEqual([(await post('{}')).text, (await post('{}')).text], [names[2], names[2]])
+    assert.equal(picker.asked.length, 2)
   })
 
   it('takes the word of the metadata, too', async () => {

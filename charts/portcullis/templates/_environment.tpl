@@ -15,7 +15,7 @@ default holds.
 {{- end -}}
 {{- end -}}
 {{- $ports := $controller.service.ports -}}
-{{- range $name, $path := dict "POD_NAME" "metadata.name" "POD_NAMESPACE" "metadata.namespace" }}
+{{- range $name, $path := dict "POD_NAME" "metadata.name" "POD_NAMESPACE" "metadata.namespace" "POD_UID" "metadata.uid" }}
 {{- if not (hasKey (default dict $controller.extraEnv) $name) }}
 - name: {{ $name }}
   valueFrom: {fieldRef: {fieldPath: {{ $path }}}}

@@ -43,16 +43,76 @@ const SETS: ReadonlyMap<string, readonly string[]> = new Map(
  * what it reads is set; whatever is not certain is left to the search.
  */
 export function* suspectsOf(model: Model, before?: Model): Generator<void, Suspects | undefined> {
-  if (before !== undefined && UNSUSPECTED.has(before) && isSameAround(before, model)) {
-    const routes = routesSince(before.routes, model.routes)
-    yield* search({ ...model, routes }, model)
-    if (UNSUSPECTED.has(model)) return undefined
-  }
-  return yield* search(model, model)
+  const known = before && LOOKED.get(before)
+  let looked: Looked
+  if (before !== undefined && known !== undefined && isSameAround(before, model)) {
+    // Its next Model goes on from here; whoever comes back to it looks at all of it again.
+    LOOKED.delete(before)
+    looked = known
+    const look = routeReader(model, looked.around.listeners)
+    for (const route of routesSince(model.routes, before.routes)) forget(looked, route)
+    for (const route of routesSince(before.routes, model.routes)) {
+      yield
+      note(looked, route, look(route))
+    }
+  } else looked = yield* lookAtAll(model)
+  LOOKED.set(model, looked)
+  return suspectsIn(model, looked)
 }
 
-/** Models without a single rule that its own place does not clear. */
-const UNSUSPECTED = new WeakSet<Model>()
+/** What was found in Models, for the next ones. */
+const LOOKED = new WeakMap<Model, Looked>()
+
+/** What was found in a Model. */
+interface Looked {
+  readonly around: Around
+  /** Only those with anything to tell. */
+  readonly routes: Map<Route, Found>
+  /** Rules of routes → at how many places they are. */
+  readonly suspects: Map<AuthorizationRule, number>
+  readonly cleared: Map<AuthorizationRule, number>
+}
+
+/** What reaches routes. */
+interface Around {
+  readonly listeners: readonly HttpListener[]
+  readonly found: Found
+  /** A rule of a gateway or listener is suspect. */
+  readonly isOfAll: boolean
+}
+
+interface HttpListener {
+  readonly gateway: Model['gateways'][number]
+  readonly listener: Model['gateways'][number]['listeners'][number]
+  /** The variables that are set there. */
+  readonly above: ReadonlySet<string>
+}
+
+interface Found {
+  readonly suspects: Set<AuthorizationRule>
+  readonly cleared: Set<AuthorizationRule>
+}
+
+function note(looked: Looked, route: Route, found: Found): void {
+  if (found.suspects.size + found.cleared.size === 0) return
+  looked.routes.set(route, found)
+  for (const rule of found.suspects) count(looked.suspects, rule, 1)
+  for (const rule of found.cleared) count(looked.cleared, rule, 1)
+}
+
+function forget(looked: Looked, route: Route): void {
+  const found = looked.routes.get(route)
+  if (found === undefined) return
+  looked.routes.delete(route)
+  for (const rule of found.suspects) count(looked.suspects, rule, -1)
+  for (const rule of found.cleared) count(looked.cleared, rule, -1)
+}
+
+function count(counts: Map<AuthorizationRule, number>, rule: AuthorizationRule, by: 1 | -1): void {
+  const sum = (counts.get(rule) ?? 0) + by
+  if (sum === 0) counts.delete(rule)
+  else counts.set(rule, sum)
+}
 
 /** Those that are new; most stay where they are, and are passed over quickly. */
 function routesSince(before: readonly Route[], now: readonly Route[]): readonly Route[] {
@@ -78,53 +138,89 @@ function isSameAround(before: Model, now: Model): boolean {
   )
 }
 
-function* search(model: Model, whole: Model): Generator<void, Suspects | undefined> {
-  const cleared = new Set<AuthorizationRule>()
-  const suspects = new Set<AuthorizationRule>()
-  const read = wordingReader()
-  const backends = new Map(model.backends.map((backend) => [backend.name, backend]))
-  const look = (policies: readonly Attached[], above: ReadonlySet<string>, clears: Clears) => {
-    let isFound = false
-    for (const policy of policies) {
-      for (const wording of read(policy)) {
-        if (!mayBeSuspect(wording)) continue
-        if (clears(policy) && isClear(wording, policy, policies, above)) cleared.add(wording.rule)
-        else {
-          suspects.add(wording.rule)
-          isFound ||= policy.section !== 'frontend'
-        }
-      }
-    }
-    return isFound
+function* lookAtAll(model: Model): Generator<void, Looked> {
+  const around = lookAround(model)
+  const looked: Looked = { around, routes: new Map(), suspects: new Map(), cleared: new Map() }
+  const look = routeReader(model, around.listeners)
+  for (const route of model.routes) {
+    yield
+    note(looked, route, look(route))
   }
+  return looked
+}
+
+/** Gateways and listeners, without the routes behind them. */
+function lookAround({ gateways, frontend }: Model): Around {
+  const found: Found = { suspects: new Set(), cleared: new Set() }
+  const read = wordingReader()
+  const listeners: HttpListener[] = []
   let isOfAll = false
-  for (const gateway of model.gateways) {
+  for (const gateway of gateways) {
     for (const listener of gateway.listeners) {
       const isHttp = listener.protocol === 'HTTP' || listener.protocol === 'HTTPS'
       const above = new Set<string>()
       const clears = isHttp ? decidesAtListener : decidesConnections
-      for (const policies of [model.frontend, gateway.policies, listener.policies]) {
-        if (look(policies, above, clears)) isOfAll = true
-        note(policies, above)
+      for (const policies of [frontend, gateway.policies, listener.policies]) {
+        if (look(read, policies, above, clears, found)) isOfAll = true
+        noteSet(policies, above)
       }
-      if (!isHttp) continue
-      for (const route of model.routes) {
-        yield
-        if (!isAttached(route, gateway, listener)) continue
-        for (const policies of policiesIn(route, backends)) look(policies, above, decidesRequests)
+      if (isHttp) listeners.push({ gateway, listener, above })
+    }
+  }
+  return { listeners, found, isOfAll }
+}
+
+/** How to look at one route, wherever it is attached. */
+function routeReader(model: Model, listeners: readonly HttpListener[]): (route: Route) => Found {
+  const read = wordingReader()
+  const backends = new Map(model.backends.map((backend) => [backend.name, backend]))
+  return (route) => {
+    const found: Found = { suspects: new Set(), cleared: new Set() }
+    for (const { gateway, listener, above } of listeners) {
+      if (!isAttached(route, gateway, listener)) continue
+      for (const policies of policiesIn(route, backends)) {
+        look(read, policies, above, decidesRequests, found)
+      }
+    }
+    return found
+  }
+}
+
+/** Returns whether a rule about requests is suspect. */
+function look(
+  read: Read,
+  policies: readonly Attached[],
+  above: ReadonlySet<string>,
+  clears: Clears,
+  { suspects, cleared }: Found,
+): boolean {
+  let isFound = false
+  for (const policy of policies) {
+    for (const wording of read(policy)) {
+      if (!mayBeSuspect(wording)) continue
+      if (clears(policy) && isClear(wording, policy, policies, above)) cleared.add(wording.rule)
+      else {
+        suspects.add(wording.rule)
+        isFound ||= policy.section !== 'frontend'
       }
     }
   }
-  if (suspects.size === 0) UNSUSPECTED.add(whole)
-  const left = new Set([...suspects].filter((rule) => !cleared.has(rule)))
+  return isFound
+}
+
+function suspectsIn(model: Model, { around, routes, suspects, cleared }: Looked) {
+  const { found, isOfAll } = around
+  const isCleared = (rule: AuthorizationRule) => found.cleared.has(rule) || cleared.has(rule)
+  const left = new Set<AuthorizationRule>()
+  for (const rule of found.suspects) if (!isCleared(rule)) left.add(rule)
+  for (const rule of suspects.keys()) if (!isCleared(rule)) left.add(rule)
   if (left.size === 0) return undefined
+  const all = new Set([...found.cleared, ...cleared.keys()])
   // A rule of a gateway is reported with all routes that it reaches.
-  if (isOfAll) return { model, cleared }
+  if (isOfAll) return { model, cleared: all }
   const isSuspect = (route: Route) =>
-    policiesIn(route, backends)
-      .flat()
-      .some((policy) => read(policy).some(({ rule }) => left.has(rule)))
-  return { model: { ...model, routes: model.routes.filter(isSuspect) }, cleared }
+    [...(routes.get(route)?.suspects ?? [])].some((rule) => left.has(rule))
+  return { model: { ...model, routes: model.routes.filter(isSuspect) }, cleared: all }
 }
 
 /** Whether the text of the rule has nothing that may never be, where these variables are set. */
@@ -154,7 +250,7 @@ function isClear(
   if (isOdd || readsHostname) return false
   if (variables.every((variable) => above.has(variable))) return true
   const own = new Set(above)
-  note(
+  noteSet(
     neighbours.filter((one) => one.policy === policy.policy),
     own,
   )
@@ -162,7 +258,7 @@ function isClear(
 }
 
 /** Adds what the authentications among these policies set. */
-function note(policies: readonly Attached[], variables: Set<string>): void {
+function noteSet(policies: readonly Attached[], variables: Set<string>): void {
   for (const { state, section, kind } of policies) {
     if (state !== 'valid' || section !== 'traffic') continue
     for (const variable of SETS.get(kind) ?? []) variables.add(variable)

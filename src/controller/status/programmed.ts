@@ -123,7 +123,7 @@ function served(proxies: Proxies | undefined, since: Since | undefined): Verdict
   const { addresses, missing } = deployment
   const isReachable = addresses.length > 0 && missing.length === 0
   const isServed = doneOf(proxies, since) > 0
-  // Proxies of a replica that has not said so are not seen, but none is ready without a configuration.
+  // Replicas tell of their proxies a little later, but none is ready without a configuration.
   if (isReachable && (isServed || (states.length === 0 && deployment.isReady))) return OK
   if (failure !== undefined) return refuse('NoResources', `its proxies: ${failure}`)
   if (missing.length > 0) {

@@ -11,7 +11,8 @@ import { type ClusterView, complaint, originOf, type Read } from './view.ts'
 
 interface Picker {
   readonly ok: true
-  readonly service: Read<ServiceObject>
+  /** Undefined: not among the manifests. */
+  readonly service: Read<ServiceObject> | undefined
   readonly port: ServicePort
 }
 
@@ -27,6 +28,10 @@ export function pickerOf(
   }
   const what = `Service ${namespace}/${name}`
   const found = view.get('Service', service, namespace, name)
+  if (found === undefined && view.assumesMissing) {
+    view.assume(kind, `${namespace}/${name}`)
+    return { ok: true, service: undefined, port: { port: number, protocol: 'TCP' } }
+  }
   if (found === undefined) return wrong(`there is no ${what}`)
   // It may lead out of the cluster, to whatever its owner can only name.
   if (found.value.spec.type === 'ExternalName') return wrong(`${what} is an ExternalName`)
@@ -93,6 +98,11 @@ export function ofPicker(
   const found = pickerOf(view, read)
   if (!found.ok) return { kind: 'invalid', name, origin, policies: [], diagnostics: [] }
   const { service: own, port } = found
+  if (own === undefined) {
+    const host = `${read.value.spec.endpointPickerRef.name}.${read.namespace}.svc.cluster.local`
+    const endpoints = [{ host, port: port.port }]
+    return { kind: 'host', name, origin, policies: [], endpoints }
+  }
   const verified = tls.at(own, port, client, effects)
   const policies: readonly Attached[] =
     verified !== undefined

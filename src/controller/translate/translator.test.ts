@@ -70,6 +70,40 @@ describe('a Gateway that is no longer accepted', () => {
   })
 })
 
+describe('an InferencePool among manifests', () => {
+  it('has the picker that it names, also where that is elsewhere in the cluster', () => {
+    const settings = defaultSettings()
+    const store = new SnapshotStore()
+    const ref = { group: 'inference.networking.k8s.io', kind: 'InferencePool', name: 'llama' }
+    const pool = {
+      selector: { matchLabels: { app: 'llama' } },
+      targetPorts: [{ number: 8000 }],
+      endpointPickerRef: { name: 'picker', port: { number: 9003 } },
+    }
+    for (const one of [
+      object('GatewayClass', 'portcullis', { controllerName: CONTROLLER }),
+      gateway(),
+      object('HTTPRoute', 'a', {
+        parentRefs: [{ name: 'edge' }],
+        rules: [{ backendRefs: [ref] }],
+      }),
+      object('InferencePool', 'llama', pool, 'inference.networking.k8s.io/v1'),
+    ]) {
+      store.put(one.kind, one)
+    }
+    const pickerOf = (assumesMissing: boolean) => {
+      const translator = new Translator({ controllerName: CONTROLLER, settings, assumesMissing })
+      const { models } = translator.translate(store.take())
+      const found = models
+        .get('apps/edge')
+        ?.backends.find(({ name }) => name === 'EndpointPicker/apps/llama')
+      return found?.kind === 'host' ? found.endpoints : found?.kind
+    }
+    assert.deepEqual(pickerOf(true), [{ host: 'picker.apps.svc.cluster.local', port: 9003 }])
+    assert.equal(pickerOf(false), 'invalid')
+  })
+})
+
 describe('a translation that breaks off', () => {
   it('leaves nothing out of the next one', () => {
     const put = started()
