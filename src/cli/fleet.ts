@@ -1,4 +1,5 @@
 import own from '../../package.json' with { type: 'json' }
+import type { BudgetStore } from '../exchange/budget-store.ts'
 import type { Model } from '../model/model.ts'
 import type { Settings } from '../model/settings.ts'
 import { type Applied, Gateway } from '../proxy/gateway.ts'
@@ -41,6 +42,7 @@ export function openFleet(
   log: Logger,
   metrics: Metrics,
   file: DecisionFile | undefined,
+  budgets?: BudgetStore,
 ): Fleet {
   const size = workerCount(settings.workers)
   const stop = watchProcess(metrics, { worker: 'main' })
@@ -54,6 +56,7 @@ export function openFleet(
       reusePort: false,
       version,
       writeDecision,
+      budgets,
     })
     return {
       size: 1,
@@ -66,6 +69,7 @@ export function openFleet(
       setLogLevel: (level) => log.setLevel(level),
       drain: async () => {
         await gateway.drain()
+        await budgets?.close?.()
         stop()
       },
       readMetrics: async () => metrics.read(),
@@ -79,7 +83,7 @@ export function openFleet(
   }
   const exits = metrics.counter(workerExits)
   const ended = (outcome: WorkerEnd) => exits.at({ outcome }).inc()
-  const workers = new Workers(entry, settings, size, log, decided, ended)
+  const workers = new Workers(entry, settings, size, log, decided, ended, budgets)
   const alive = metrics.gauge(workersGauge).at({})
   metrics.beforeRead(() => alive.set(workers.serving))
   return {
@@ -92,6 +96,7 @@ export function openFleet(
     },
     drain: async () => {
       await workers.drain()
+      await budgets?.close?.()
       stop()
     },
     readMetrics: async () => merge([metrics.snapshot(), ...(await workers.snapshots())]),

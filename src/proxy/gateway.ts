@@ -1,4 +1,5 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
+import { type BudgetStore, MemoryBudgets } from '../exchange/budget-store.ts'
 import type { Quotas } from '../exchange/quota.ts'
 import type { Model } from '../model/model.ts'
 import { reconcile } from '../model/reconcile.ts'
@@ -84,6 +85,8 @@ export interface GatewayOptions {
   readonly writeDecision?: ((record: DecisionRecord) => void) | undefined
   /** Limits that this process shares with others. */
   readonly quotas?: Quotas | undefined
+  /** What was used of budgets, if it shares none; by default in memory. */
+  readonly budgets?: BudgetStore | undefined
   /** Of the release, for traces. */
   readonly version?: string
 }
@@ -158,6 +161,7 @@ export class Gateway {
       world: {
         ...authenticationWorld(metrics, log),
         ...(options.quotas === undefined ? {} : { quotas: options.quotas }),
+        budgets: options.budgets ?? new MemoryBudgets(),
       },
     }
     this.#collectors = new Collectors({ metrics, log, version, grace: settings.drain.max })

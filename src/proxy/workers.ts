@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import type { BudgetStore } from '../exchange/budget-store.ts'
 import type { Model } from '../model/model.ts'
 import { secretsIn } from '../model/secret.ts'
 import type { Settings } from '../model/settings.ts'
@@ -44,13 +45,7 @@ export class Workers {
   readonly #workers = new Map<number, Worker>()
   readonly #waiting = new Map<number, (report: Report | undefined) => void>()
   readonly #ticketSecret = randomBytes(32)
-  readonly #quotas = new QuotaOwner({
-    workers: () => this.#count,
-    send: (serial, order) => {
-      const worker = [...this.#workers.values()].find((own) => own.serial === serial)
-      return worker !== undefined && send(worker.child, order)
-    },
-  })
+  readonly #quotas: QuotaOwner
   /** Workers that are ended since they could not apply the configuration. */
   readonly #rejected = new Set<number>()
   #serials = 0
@@ -68,7 +63,16 @@ export class Workers {
     log: Logger,
     whenDecided: (decided: Decided) => void = () => {},
     whenEnded: (outcome: WorkerEnd) => void = () => {},
+    budgets?: BudgetStore,
   ) {
+    this.#quotas = new QuotaOwner({
+      workers: () => this.#count,
+      send: (serial, order) => {
+        const worker = [...this.#workers.values()].find((own) => own.serial === serial)
+        return worker !== undefined && send(worker.child, order)
+      },
+      budgets,
+    })
     this.#whenEnded = whenEnded
     this.#entry = entry
     this.#settings = settings
