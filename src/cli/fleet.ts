@@ -1,4 +1,5 @@
 import own from '../../package.json' with { type: 'json' }
+import type { BudgetStore } from '../exchange/budget-store.ts'
 import type { Model } from '../model/model.ts'
 import type { Settings } from '../model/settings.ts'
 import { type Applied, Gateway } from '../proxy/gateway.ts'
@@ -53,6 +54,7 @@ export function openFleet(
   metrics: Metrics,
   file: DecisionFile | undefined,
   environment: Environment,
+  budgets?: BudgetStore,
 ): Fleet {
   const size = workerCount(settings.workers)
   const stop = watchProcess(metrics, { worker: 'main' })
@@ -70,6 +72,7 @@ export function openFleet(
       version,
       writeDecision,
       signIn: routeSignIn(shared, environment),
+      budgets,
     })
     return {
       size: 1,
@@ -83,6 +86,7 @@ export function openFleet(
       signIn,
       drain: async () => {
         await gateway.drain()
+        await budgets?.close?.()
         stop()
       },
       readMetrics: async () => metrics.read(),
@@ -96,7 +100,7 @@ export function openFleet(
   }
   const exits = metrics.counter(workerExits)
   const ended = (outcome: WorkerEnd) => exits.at({ outcome }).inc()
-  const workers = new Workers(entry, settings, size, log, decided, ended)
+  const workers = new Workers(entry, settings, size, log, decided, ended, budgets)
   const alive = metrics.gauge(workersGauge).at({})
   metrics.beforeRead(() => alive.set(workers.serving))
   return {
@@ -110,6 +114,7 @@ export function openFleet(
     signIn: workers.signIn,
     drain: async () => {
       await workers.drain()
+      await budgets?.close?.()
       stop()
     },
     readMetrics: async () => merge([metrics.snapshot(), ...(await workers.snapshots())]),

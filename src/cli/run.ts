@@ -36,6 +36,7 @@ import { logDrops } from '../telemetry/definitions/telemetry.ts'
 import { openLog } from '../telemetry/open-log.ts'
 import { openAdmin } from './admin-token.ts'
 import { banner } from './banner.ts'
+import { openBudgets } from './budgets.ts'
 import { loadServable, servable } from './check-model.ts'
 import { type ControllerOptions, onlySettings, openController } from './controller-source.ts'
 import { cookieSecretProblems } from './cookie-secret.ts'
@@ -162,9 +163,15 @@ async function serveUntilStopped(
     sink.close()
     return refuse([...warnings, records], terminal)
   }
+  const budgets = await openBudgets(file, settings, log)
+  if (budgets !== undefined && 'code' in budgets) {
+    await records?.close()
+    sink.close()
+    return refuse([...warnings, budgets], terminal)
+  }
   outliveErrors(log, metrics)
   const broke = (error: unknown) => errorReporter(log, metrics)('admin', error)
-  const fleet = openFleet(settings, log, metrics, records, environment)
+  const fleet = openFleet(settings, log, metrics, records, environment, budgets)
   metrics.gauge(workers).at({}).set(fleet.size)
   let status: Status = {
     isReady: false,

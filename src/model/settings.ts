@@ -25,6 +25,8 @@ export interface Settings {
   readonly session?: { readonly key: Secret }
   readonly mcp: { readonly sessionTtl: number }
   readonly modelCatalog: readonly CatalogSource[]
+  /** Where it is kept what calls to models used; absent: in the database, if there is one. */
+  readonly budgets: { readonly file?: string }
   /** Names of headers, in lower case, whose values are never written to logs and records. */
   readonly sensitiveHeaders: readonly string[]
   readonly standardAttributes: { readonly user?: string; readonly group?: string }

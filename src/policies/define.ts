@@ -4,6 +4,7 @@ import type { StageVariables } from '../cel/stages.ts'
 import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
 import type { Ask } from '../exchange/ask.ts'
 import type { BodyPart } from '../exchange/body-part.ts'
+import type { BudgetStore } from '../exchange/budget-store.ts'
 import type { Decider, DecisionSampler } from '../exchange/decision.ts'
 import type { Scope } from '../exchange/identity.ts'
 import type { Quotas } from '../exchange/quota.ts'
@@ -84,6 +85,8 @@ export interface PolicyDeps extends Partial<JwtWorld> {
   readonly quotas?: Quotas
   /** Sessions of people who sign in; without it, nobody does. */
   readonly signIn?: OpenSignIn
+  /** What was used of budgets, where this process is all there is; by default in memory. */
+  readonly budgets?: BudgetStore
 }
 
 export type PolicyExpression = Pick<Expression, 'term' | 'reads' | 'evaluate' | 'predicate'>

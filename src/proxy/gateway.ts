@@ -1,4 +1,5 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
+import { type BudgetStore, MemoryBudgets } from '../exchange/budget-store.ts'
 import type { MessageStreams } from '../exchange/message-streams.ts'
 import type { Quotas } from '../exchange/quota.ts'
 import type { Model } from '../model/model.ts'
@@ -89,6 +90,8 @@ export interface GatewayOptions {
   readonly streams?: MessageStreams | undefined
   /** Sessions of people who sign in on routes. */
   readonly signIn?: NonNullable<CompileDeps['world']>['signIn']
+  /** What was used of budgets, if it shares none; by default in memory. */
+  readonly budgets?: BudgetStore | undefined
   /** Of the release, for traces. */
   readonly version?: string
 }
@@ -165,6 +168,7 @@ export class Gateway {
         ...authenticationWorld(metrics, log),
         ...(options.quotas === undefined ? {} : { quotas: options.quotas }),
         ...(options.signIn === undefined ? {} : { signIn: options.signIn }),
+        budgets: options.budgets ?? new MemoryBudgets(),
       },
     }
     this.#collectors = new Collectors({ metrics, log, version, grace: settings.drain.max })

@@ -134,7 +134,8 @@ export class QuotaLeases implements Quotas {
           this.#watch()
           if (isLate) return
           for (const lease of held) spend(lease, -1)
-          resolve({ asked: asked.indexOf(refused), wait: order.wait, isAway: false })
+          const { wait, isAway = false } = order
+          resolve({ asked: asked.indexOf(refused), wait, isAway })
         }
       }
       this.#waiting.set(id, { settle })

@@ -43,6 +43,8 @@ export type QuotaOrder =
       readonly wait: number
       /** On the clock that all processes of a machine share; before that nothing can be had. */
       readonly until: number
+      /** Whoever knows could not be asked. */
+      readonly isAway?: boolean
     }
   | {
       readonly kind: 'quota-recall'

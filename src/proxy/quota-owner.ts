@@ -1,3 +1,4 @@
+import { BUDGET, type BudgetStore, MemoryBudgets, readPeriodKey } from '../exchange/budget-store.ts'
 import type { QuotaAsked, QuotaLimit } from '../exchange/quota.ts'
 import {
   type Grant,
@@ -51,6 +52,8 @@ export interface OwnerOptions {
   /** False where the worker is gone. */
   readonly send: (worker: number, order: QuotaOrder) => boolean
   readonly now?: () => number
+  /** Who knows what was used of budgets; by default this process does. */
+  readonly budgets?: BudgetStore | undefined
 }
 
 /**
@@ -64,6 +67,7 @@ export interface OwnerOptions {
  */
 export class QuotaOwner {
   readonly #options: OwnerOptions
+  readonly #budgets: BudgetStore
   readonly #now: () => number
   readonly #quotas = new Map<string, Quota>()
   readonly #recalls = new Map<number, { readonly worker: number; readonly done: () => void }>()
@@ -71,6 +75,7 @@ export class QuotaOwner {
 
   constructor(options: OwnerOptions) {
     this.#options = options
+    this.#budgets = options.budgets ?? new MemoryBudgets()
     this.#now = options.now ?? machineTime
   }
 
@@ -85,11 +90,18 @@ export class QuotaOwner {
     for (const one of returns) this.#returned(worker, one)
     for (const one of charges) this.#charge(one)
     for (const id of recalled) this.#recalls.get(id)?.done()
-    for (const ask of asks) void this.#decide(worker, ask)
+    for (const ask of asks) {
+      if (ask.asked[0]?.quota.startsWith(BUDGET)) void this.#decideBudget(worker, ask)
+      else void this.#decide(worker, ask)
+    }
   }
 
   /** A bucket may owe what was used: then it is empty until that much was filled. */
   #charge({ quota, key, amount }: QuotaCharge): void {
+    if (quota.startsWith(BUDGET)) {
+      this.#budgets.charge({ budget: quota, ...readPeriodKey(key) }, amount)
+      return
+    }
     const bucket = this.#quotas.get(quota)?.buckets.get(key)
     if (bucket === undefined) return
     fill(bucket, this.#now())
@@ -115,6 +127,25 @@ export class QuotaOwner {
     for (const [id, { limit }] of this.#quotas) {
       if (limit.refill > 0 && !quotas.has(id)) this.#quotas.delete(id)
     }
+  }
+
+  /** A budget is not lent in advance, and asked for by itself. */
+  async #decideBudget(worker: number, { id, asked }: QuotaAsk): Promise<void> {
+    const [{ quota: budget, key, limit, amount = 1 }] = asked as readonly [QuotaAsked]
+    const { capacity, maxKeys } = limit
+    const place = { budget, ...readPeriodKey(key) }
+    const shortage = await this.#budgets.take({ ...place, amount, capacity, maxKeys })
+    const now = this.#now()
+    if (shortage !== undefined) {
+      const isAway = shortage === 'owner-away'
+      const order = { kind: 'quota-refused', id, asked: 0, wait: 0, until: now, isAway } as const
+      this.#options.send(worker, order)
+      return
+    }
+    const granted = [{ tokens: amount, epoch: 0, expires: now }]
+    const isThere = this.#options.send(worker, { kind: 'quota-granted', id, granted })
+    // Nobody was told, so that nothing is sent for it.
+    if (!isThere) this.#budgets.charge(place, -amount)
   }
 
   async #decide(worker: number, { id, asked }: QuotaAsk): Promise<void> {

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import type { BudgetStore } from '../exchange/budget-store.ts'
 import type { Model } from '../model/model.ts'
 import { addedIn, patchBetween } from '../model/model-patch.ts'
 import { secretsIn } from '../model/secret.ts'
@@ -49,10 +50,7 @@ export class Workers {
   readonly #workers = new Map<number, Worker>()
   readonly #waiting = new Map<number, (report: Report | undefined) => void>()
   readonly #ticketSecret = randomBytes(32)
-  readonly #quotas = new QuotaOwner({
-    workers: () => this.#count,
-    send: (serial, order) => this.#sendTo(serial, order),
-  })
+  readonly #quotas: QuotaOwner
   /** What they know together of people who sign in. */
   readonly signIn = new SignInOwner({
     send: (serial, order) => this.#sendTo(serial, order),
@@ -77,7 +75,16 @@ export class Workers {
     log: Logger,
     whenDecided: (decided: Decided) => void = () => {},
     whenEnded: (outcome: WorkerEnd) => void = () => {},
+    budgets?: BudgetStore,
   ) {
+    this.#quotas = new QuotaOwner({
+      workers: () => this.#count,
+      send: (serial, order) => {
+        const worker = [...this.#workers.values()].find((own) => own.serial === serial)
+        return worker !== undefined && send(worker.child, order)
+      },
+      budgets,
+    })
     this.#whenEnded = whenEnded
     this.#entry = entry
     this.#settings = settings

@@ -133,4 +133,20 @@ export const SERVING_CODES = defineCodes('PC04', 'Serving', [
         'gateways:\n  default: { port: 8080 }',
     },
   },
+  {
+    code: 'PC0418',
+    severity: 'error',
+    title: 'the file of budgets cannot be used',
+    explanation:
+      '`config.budgets.file` holds what calls to models have used, so that budgets are exact over ' +
+      'restarts. It cannot be read or written, or it is another file. The gateway does not start: ' +
+      'with a new file everything that was used would be forgotten. If that is what you want, ' +
+      'remove the file.',
+    example: {
+      language: 'yaml',
+      wrong: 'config:\n  budgets: { file: /etc/passwd }',
+      right: 'config:\n  budgets: { file: /var/lib/portcullis/budgets }',
+      sketch: true,
+    },
+  },
 ])

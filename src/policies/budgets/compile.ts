@@ -20,9 +20,9 @@ export function compileBudgets(
   policies: Attachments<readonly Budget[]>,
   context: CompileContext,
 ): Part {
-  const { quotas, date = Date.now } = context.world
+  const { quotas, budgets: store, date = Date.now } = context.world
   const all = policies.flatMap((policy): readonly Compiled[] => {
-    const { ledgers } = context.kept(policy, (key) => new Ledgers(policy.value, key, quotas))
+    const { ledgers } = context.kept(policy, () => new Ledgers(policy, { quotas, store }))
     return policy.value.map((budget, index) => ({
       policy: policy.policy,
       budget,
@@ -48,14 +48,14 @@ function limitOf(
   const { measure, models, per } = budget
   const capacity = unitsOf(budget)
   let taken = 0
-  let place = ''
+  let ends = 0
   return {
     measure,
     budget: policy,
     isFor: (model) => models === undefined || models.some((one) => matchesModel(one, model)),
     take(estimate) {
       const now = date()
-      const { start, end } = periodAt(now, per)
+      const { end } = periodAt(now, per)
       // A call that may use more than there is needs all of it.
       const amount = Math.min(Math.max(1, Math.ceil(estimate)), capacity)
       const settle = (shortage: Awaited<ReturnType<Ledger['take']>>): Reply | undefined => {
@@ -65,13 +65,13 @@ function limitOf(
         return undefined
       }
       // What it used belongs to the period in which it began.
-      place = `${start} ${key}`
-      const outcome = ledger.take(place, amount)
+      ends = end
+      const outcome = ledger.take(ends, key, amount)
       return outcome instanceof Promise ? outcome.then(settle) : settle(outcome)
     },
     settle(used) {
       const exact = Math.ceil(used)
-      if (exact !== taken) ledger.charge(place, exact - taken)
+      if (exact !== taken) ledger.charge(ends, key, exact - taken)
       taken = exact
     },
   }

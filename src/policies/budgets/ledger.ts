@@ -1,18 +1,34 @@
+import {
+  BUDGET,
+  type BudgetStore,
+  MemoryBudgets,
+  periodKey,
+  type Shortage,
+} from '../../exchange/budget-store.ts'
 import type { QuotaLimit, Quotas } from '../../exchange/quota.ts'
-import { hashText } from '../../model/hash.ts'
+import { hashOf } from '../../model/hash.ts'
+import type { ValidPolicy } from '../../model/policy.ts'
 import type { Budget } from './schema.ts'
 
-/** Longer than any period: what was used of one is never filled again, since the next has a key of its own. */
+/** Of a limit that is never filled again: the next period has a key of its own. */
 const NEVER_FILLED = 40 * 86_400_000
 
-/** Why nothing was taken. */
-export type Shortage = 'used-up' | 'owner-away'
-
-/** What is left of one budget, for each key. The key names the period, so that each has its own. */
+/** What is left of one budget, for each key and period. */
 export interface Ledger {
-  take(key: string, amount: number): Shortage | undefined | Promise<Shortage | undefined>
+  take(
+    ends: number,
+    key: string,
+    amount: number,
+  ): Shortage | undefined | Promise<Shortage | undefined>
   /** So much more was used than was taken, or less if it is negative. */
-  charge(key: string, amount: number): void
+  charge(ends: number, key: string, amount: number): void
+}
+
+interface LedgerDeps {
+  /** Of one process among several. */
+  readonly quotas?: Quotas | undefined
+  /** Of a process that serves alone. */
+  readonly store?: BudgetStore | undefined
 }
 
 /** The ledgers of all budgets of a policy, which live on across reloads. */
@@ -21,17 +37,33 @@ export class Ledgers {
   /** What each is called among the processes that share it. */
   readonly quotas: readonly string[]
 
-  /** `key`: of the policy, the same in every process. */
-  constructor(budgets: readonly Budget[], key: string, shared: Quotas | undefined) {
-    const name = hashText(key)
-    const quotas = budgets.map((_, index) => `budget ${name} ${index}`)
-    this.quotas = shared === undefined ? [] : quotas
-    this.ledgers = budgets.map((budget, index) =>
-      shared === undefined
-        ? new OwnLedger(unitsOf(budget), budget.maxKeys)
-        : sharedLedger(budget, quotas[index] as string, shared),
-    )
+  constructor(policy: ValidPolicy<readonly Budget[]>, { quotas, store }: LedgerDeps) {
+    const names = namesOf(policy)
+    this.quotas = quotas === undefined ? [] : names
+    this.ledgers = policy.value.map((budget, index) => {
+      const name = names[index] as string
+      return quotas === undefined
+        ? ownLedger(budget, name, store ?? OWN)
+        : sharedLedger(budget, name, quotas)
+    })
   }
+}
+
+/** Of a process that nobody gave a store. */
+const OWN = new MemoryBudgets()
+
+/**
+ * What each is called wherever it is counted, after a restart and after an edit of its amount, too:
+ * who raises a budget does not forget what was used of it.
+ */
+function namesOf({ level, policy, value }: ValidPolicy<readonly Budget[]>): readonly string[] {
+  const seen = new Map<string, number>()
+  return value.map(({ measure, per, key = '', models = [] }) => {
+    const name = hashOf([level, policy, measure, per, key, models])
+    const nth = seen.get(name) ?? 0
+    seen.set(name, nth + 1)
+    return `${BUDGET}${name} ${nth}`
+  })
 }
 
 /** Dollars are counted in billionths, which a double holds exactly up to nine million dollars. */
@@ -41,39 +73,16 @@ export function unitsOf({ measure, amount }: Budget): number {
   return measure === 'usd' ? Math.round(amount * UNITS_PER_DOLLAR) : amount
 }
 
-/** Of a process that serves alone. */
-class OwnLedger implements Ledger {
-  readonly #capacity: number
-  readonly #maxKeys: number
-  readonly #used = new Map<string, number>()
-
-  constructor(capacity: number, maxKeys: number) {
-    this.#capacity = capacity
-    this.#maxKeys = maxKeys
-  }
-
-  take(key: string, amount: number): Shortage | undefined {
-    const used = this.#used.get(key) ?? 0
-    if (used + amount > this.#capacity) return 'used-up'
-    this.#set(key, used + amount)
-    return undefined
-  }
-
-  charge(key: string, amount: number): void {
-    this.#set(key, Math.max(0, (this.#used.get(key) ?? 0) + amount))
-  }
-
-  /** A Map keeps the order of insertion: what is put in again goes to its end. */
-  #set(key: string, used: number): void {
-    this.#used.delete(key)
-    if (this.#used.size >= this.#maxKeys) {
-      this.#used.delete(this.#used.keys().next().value as string)
-    }
-    this.#used.set(key, used)
+function ownLedger(budget: Budget, name: string, store: BudgetStore): Ledger {
+  const capacity = unitsOf(budget)
+  const { maxKeys } = budget
+  return {
+    take: (ends, key, amount) => store.take({ budget: name, key, ends, amount, capacity, maxKeys }),
+    charge: (ends, key, amount) => store.charge({ budget: name, key, ends }, amount),
   }
 }
 
-/** Of one among several: the process that owns the quotas knows what is left. */
+/** The process that owns the quotas knows what is left. */
 function sharedLedger(budget: Budget, quota: string, quotas: Quotas): Ledger {
   const capacity = unitsOf(budget)
   const limit: QuotaLimit = {
@@ -83,12 +92,12 @@ function sharedLedger(budget: Budget, quota: string, quotas: Quotas): Ledger {
     maxKeys: budget.maxKeys,
   }
   return {
-    take(key, amount) {
-      const outcome = quotas.take([{ quota, limit, key, amount }])
+    take(ends, key, amount) {
+      const outcome = quotas.take([{ quota, limit, key: periodKey(ends, key), amount }])
       const settle = (refusal: Awaited<typeof outcome>): Shortage | undefined =>
         refusal === undefined ? undefined : refusal.isAway ? 'owner-away' : 'used-up'
       return outcome instanceof Promise ? outcome.then(settle) : settle(outcome)
     },
-    charge: (key, amount) => quotas.charge(quota, key, amount),
+    charge: (ends, key, amount) => quotas.charge(quota, periodKey(ends, key), amount),
   }
 }

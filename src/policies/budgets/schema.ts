@@ -76,5 +76,7 @@ export const budgets = z
     'What calls to models may use. Before a call its estimate is reserved: the tokens of the ' +
       'request, and as many as the model may write. After it, the estimate is replaced by what ' +
       'the provider reports. Without room the response is 429 with `Retry-After`. Budgets of all ' +
-      'levels hold together, for all workers of the gateway, and are kept across reloads.',
+      'levels hold together, for all workers of the gateway, and are kept across reloads; with ' +
+      '`config.budgets.file` or `config.database` over restarts, too, and with the latter they ' +
+      'hold for all replicas together. After an edit of the amount, what was used still counts.',
   )

@@ -1,5 +1,5 @@
 import type { Endpoint, ParsedBody, Read, RequestSummary, ResponseSummary } from './dialect.ts'
-import { type Fields, readBody, reading, readProviderBody, reject, str } from './reading.ts'
+import { type Fields, glanceAtBody, readBody, reading, reject, str } from './reading.ts'
 import type { Usage } from './usage.ts'
 
 /** Of a request whose body is a JSON object, whatever else is in it. */
@@ -26,7 +26,7 @@ export function summarize(
   names: { readonly id: string; readonly model: string; readonly usage: string },
   usage: (value: unknown) => Usage | undefined,
 ): ResponseSummary {
-  const body: Fields = readProviderBody(bytes) ?? {}
+  const body: Fields = glanceAtBody(bytes) ?? {}
   return {
     id: str(body[names.id]) || undefined,
     model: str(body[names.model]) || undefined,

@@ -1,6 +1,6 @@
 import type { Read } from './dialect.ts'
 import { invalidRequest, type LlmError } from './error.ts'
-import { isObject, type JsonProblem, parseJson } from './json.ts'
+import { decodeUtf8, isObject, type JsonProblem, parseJson, parseJsonText } from './json.ts'
 
 /**
  * A body that cannot be understood, thrown from wherever it is found out and caught by `reading`
@@ -50,6 +50,13 @@ const PROBLEMS: Readonly<Record<JsonProblem, string>> = {
 /** A provider's response; undefined where it is none. */
 export function readProviderBody(bytes: Uint8Array): Fields | undefined {
   const { value } = parseJson(bytes)
+  return isObject(value) ? value : undefined
+}
+
+/** The same of one that passes as it is: only what it says of itself is read. */
+export function glanceAtBody(bytes: Uint8Array): Fields | undefined {
+  const text = decodeUtf8(bytes)
+  const { value } = text === undefined ? {} : parseJsonText(text)
   return isObject(value) ? value : undefined
 }
 

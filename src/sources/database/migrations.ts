@@ -47,6 +47,12 @@ const MIGRATIONS: readonly string[] = [
    create index portcullis_revoked_sessions_of on portcullis_revoked_sessions (key);`,
   `alter table portcullis_revoked_sessions add column id bigserial;
    create index portcullis_revoked_sessions_since on portcullis_revoked_sessions (id);`,
+  `create table portcullis_budgets (
+     account text primary key,
+     used bigint not null,
+     ends bigint not null
+   );
+   create index portcullis_budgets_ending on portcullis_budgets (ends);`,
 ]
 
 /** Brings the tables up to date; several replicas may do so at once, and one of them does. */

@@ -58,7 +58,7 @@ describe('bytes that are written', () => {
   for (const [what, framing, asWire, sizes] of [
     ['a long body', 'content-length: 20000', false, [20_000]],
     ['what comes behind a short beginning', 'content-length: 10', false, [5, 5]],
-    ['a chunk', 'transfer-encoding: chunked', false, [5]],
+    ['a long chunk', 'transfer-encoding: chunked', false, [20_000]],
     ['a long chunked body as it came', 'transfer-encoding: chunked', true, [20_000]],
   ] as const) {
     it(`${what} is needed until it has left`, async () => {
@@ -69,6 +69,18 @@ describe('bytes that are written', () => {
       assert.equal(writer.isWritten, true)
     })
   }
+
+  it('a short chunk is copied and leaves as one write', async () => {
+    const { socket, writer } = begin('transfer-encoding: chunked')
+    const bytes = Buffer.from('hello')
+    writer.write(bytes, false, 5)
+    assert.equal(writer.isWritten, true)
+    bytes.fill('x')
+    writer.write(Buffer.from('you'), false, 3)
+    await socket.take()
+    assert.equal(socket.written.length, 2)
+    assert.match(socket.written.join(''), /\r\n\r\n5\r\nhello\r\n3\r\nyou\r\n$/)
+  })
 
   it('what a tunnel carries is needed until it has left', async () => {
     const { socket, writer } = begin('content-length: 0')

@@ -125,11 +125,7 @@ export class ResponseWriter {
   write(bytes: Buffer, asWire: boolean, octets: number): boolean {
     if (bytes.length === 0) return true
     this.bytesSent += octets
-    if (this.#isChunked && !asWire) {
-      this.#flush(chunkHead(bytes.length))
-      this.#lend(bytes)
-      return this.#socket.write(CHUNK_END, 'latin1')
-    }
+    if (this.#isChunked && !asWire) return this.#writeChunk(bytes)
     const head = this.#head
     if (head === '') return this.#lend(bytes)
     this.#head = ''
@@ -166,6 +162,25 @@ export class ResponseWriter {
   /** The head leaves although no byte of the body is there yet. */
   flush(): void {
     if (this.#head !== '') this.#flush('')
+  }
+
+  /** One write for all of a chunk: a stream of small pieces is mostly the cost of writing. */
+  #writeChunk(bytes: Buffer): boolean {
+    const head = this.#head + chunkHead(bytes.length)
+    this.#head = ''
+    if (bytes.length > SHORT_BODY) {
+      this.#socket.cork()
+      this.#socket.write(head, 'latin1')
+      this.#lend(bytes)
+      const more = this.#socket.write(CHUNK_END, 'latin1')
+      this.#socket.uncork()
+      return more
+    }
+    const chunk = Buffer.allocUnsafe(head.length + bytes.length + CHUNK_END.length)
+    chunk.write(head, 0, 'latin1')
+    bytes.copy(chunk, head.length)
+    chunk.write(CHUNK_END, head.length + bytes.length, 'latin1')
+    return this.#socket.write(chunk)
   }
 
   #lend(bytes: Buffer): boolean {

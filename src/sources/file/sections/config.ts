@@ -25,7 +25,7 @@ import {
   olderPolicies,
   olderTracing,
 } from './older-spellings.ts'
-import { databaseSettings, storageSettings } from './storage-settings.ts'
+import { budgetSettings, databaseSettings, storageSettings } from './storage-settings.ts'
 import { isDatabase, SETTINGS_WITHOUT_EFFECT } from './unserved-settings.ts'
 
 const address = () =>
@@ -265,6 +265,7 @@ const shape = {
     .describe('Connections to backends, where a policy does not say otherwise.'),
   storage: storageSettings,
   database: databaseSettings,
+  budgets: budgetSettings,
   session: z
     .strictObject({ key: hexKey().describe('64 hexadecimal digits.') })
     .optional()
@@ -367,6 +368,7 @@ function toSettings(value: z.output<z.ZodObject<typeof shape>>): Settings {
     ...(value.database === undefined ? {} : { database: omitUndefined(value.database) }),
     ...(value.session === undefined ? {} : { session: value.session }),
     mcp: value.mcp,
+    budgets: omitUndefined(value.budgets),
     modelCatalog: value.modelCatalog,
     sensitiveHeaders: value.sensitiveHeaders.map((header) => header.toLowerCase()),
     standardAttributes: omitUndefined(value.standardAttributes),

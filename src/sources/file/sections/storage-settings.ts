@@ -29,4 +29,22 @@ export const databaseSettings = z
       ),
   })
   .optional()
-  .describe('The PostgreSQL database of `storage.mode: database`.')
+  .describe(
+    'The PostgreSQL database of `storage.mode: database`. Budgets of calls to models are counted ' +
+      'there in any mode, for all replicas together.',
+  )
+
+export const budgetSettings = z
+  .strictObject({
+    file: z
+      .string()
+      .min(1)
+      .max(4096)
+      .optional()
+      .describe(
+        'A file that keeps what was used over restarts and crashes, for one gateway at a time; a ' +
+          'relative path starts at the folder of this one. It is used instead of `database`.',
+      ),
+  })
+  .prefault({})
+  .describe('Where it is kept what calls to models used of budgets; by default in memory.')

@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto'
+import pg from 'pg'
+import type { BudgetPlace, BudgetStore, BudgetTake, Shortage } from '../exchange/budget-store.ts'
+import { migrate } from '../sources/database/migrations.ts'
+
+/** Milliseconds. A call to a model waits for this, and its client gets 503 after it. */
+const TIMEOUTS = { connect: 1_500, statement: 1_500, query: 1_800, idle: 30_000 } as const
+/** Milliseconds between attempts to write what was settled, and between two cleanings. */
+const RETRY = 1_000
+const CLEANING = 3_600_000
+/** Periods that are over are still settled for so long, in milliseconds. */
+const GRACE = 24 * 3_600_000
+/** Milliseconds that a stop waits for what was settled to be written. */
+const LAST_WRITE = 3_000
+
+export interface DatabaseBudgetsOptions {
+  readonly url: string
+  readonly maxConnections: number
+  /** Why it cannot be asked or written, once for each time that it begins to fail. */
+  readonly failed: (error: string) => void
+}
+
+/**
+ * What was used of budgets, in PostgreSQL, for all replicas together. A reservation is one statement
+ * that adds where there is room, so that neither replicas nor a crash can use more than there is:
+ * whoever dies has reserved what it asked for. What a call did not need is given back afterwards.
+ */
+export class DatabaseBudgets implements BudgetStore {
+  readonly #options: DatabaseBudgetsOptions
+  readonly #pool: pg.Pool
+  #prepared: Promise<void> | undefined
+  #isFailing = false
+  /** What is to be added to accounts. */
+  #settled = new Map<string, number>()
+  #writing: Promise<void> | undefined
+  #retry: NodeJS.Timeout | undefined
+  #cleanedAt = 0
+
+  constructor(options: DatabaseBudgetsOptions) {
+    this.#options = options
+    this.#pool = new pg.Pool({
+      connectionString: options.url,
+      connectionTimeoutMillis: TIMEOUTS.connect,
+      statement_timeout: TIMEOUTS.statement,
+      query_timeout: TIMEOUTS.query,
+      idleTimeoutMillis: TIMEOUTS.idle,
+      max: options.maxConnections,
+      keepAlive: true,
+      allowExitOnIdle: true,
+      application_name: 'portcullis budgets',
+    })
+    // A connection that breaks while nobody uses it is replaced when the next one is needed.
+    this.#pool.on('error', () => {})
+  }
+
+  async take(asked: BudgetTake): Promise<Shortage | undefined> {
+    const { ends, amount, capacity } = asked
+    try {
+      await this.#prepare()
+      const { rows } = await this.#pool.query(
+        `insert into portcullis_budgets as known (account, used, ends) values ($1, $2, $3)
+         on conflict (account) do update set used = known.used + excluded.used
+         where known.used + excluded.used <= $4
+         returning used`,
+        [accountOf(asked), amount, ends, capacity],
+      )
+      this.#isFailing = false
+      void this.#clean()
+      return rows.length === 0 ? 'used-up' : undefined
+    } catch (error) {
+      this.#fail(error)
+      return 'owner-away'
+    }
+  }
+
+  charge(place: BudgetPlace, amount: number): void {
+    const account = accountOf(place)
+    this.#settled.set(account, (this.#settled.get(account) ?? 0) + amount)
+    void this.#write()
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#retry)
+    const late = new Promise<void>((done) => setTimeout(done, LAST_WRITE).unref())
+    await Promise.race([this.#write(), late])
+    await this.#pool.end().catch(() => {})
+  }
+
+  #prepare(): Promise<void> {
+    this.#prepared ??= this.#migrate().catch((error) => {
+      this.#prepared = undefined
+      throw error
+    })
+    return this.#prepared
+  }
+
+  async #migrate(): Promise<void> {
+    const client = await this.#pool.connect()
+    try {
+      await migrate(client)
+    } finally {
+      client.release()
+    }
+  }
+
+  /** All that was settled, in one statement; what fails is tried again. */
+  #write(): Promise<void> {
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = undefined
+    })
+    return this.#writing
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#settled.size > 0) {
+      const settled = this.#settled
+      this.#settled = new Map()
+      try {
+        await this.#prepare()
+        await this.#pool.query(
+          `update portcullis_budgets as known set used = greatest(0, known.used + own.amount)
+           from unnest($1::text[], $2::bigint[]) as own (account, amount)
+           where known.account = own.account`,
+          [[...settled.keys()], [...settled.values()]],
+        )
+      } catch (error) {
+        this.#fail(error)
+        for (const [account, amount] of settled) {
+          this.#settled.set(account, (this.#settled.get(account) ?? 0) + amount)
+        }
+        clearTimeout(this.#retry)
+        this.#retry = setTimeout(() => void this.#write(), RETRY).unref()
+        return
+      }
+    }
+  }
+
+  async #clean(): Promise<void> {
+    const now = Date.now()
+    if (now < this.#cleanedAt + CLEANING) return
+    this.#cleanedAt = now
+    const text = 'delete from portcullis_budgets where ends < $1'
+    await this.#pool.query(text, [now - GRACE]).catch(() => {})
+  }
+
+  #fail(error: unknown): void {
+    if (!this.#isFailing) this.#options.failed(String(error))
+    this.#isFailing = true
+  }
+}
+
+/** A digest: the table tells nothing about callers. */
+function accountOf({ budget, key, ends }: BudgetPlace): string {
+  return createHash('sha256').update(`${budget}\n${ends}\n${key}`).digest('base64url')
+}
