@@ -19,6 +19,7 @@ import {
   type Scope,
   valueIn,
 } from './identity.ts'
+import type { McpRecord } from './mcp-record.ts'
 import type { Refusal } from './refusal.ts'
 import type { DraftAttributes } from './response-draft.ts'
 import { NO_USAGE_LIMITS, type UsageLimit } from './usage-limit.ts'
@@ -147,6 +148,8 @@ export class Exchange implements StageVariables {
   responseHeaders: HeaderView | undefined = undefined
   /** -1: the response had none. */
   grpcStatus = -1
+  /** What is told of a message of MCP; undefined: it is none. */
+  mcpRecord: McpRecord | undefined = undefined
   /** Limits on what calls to models use that it counts for; taken from once the call is known. */
   usageLimits: readonly UsageLimit[] = NO_USAGE_LIMITS
   /** What calls to models must pass; set by the steps of a provider. */

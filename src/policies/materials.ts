@@ -3,6 +3,7 @@ import { sha256 } from '../cel/library/hash-sha256.ts'
 import type { Material, Secret } from '../model/material.ts'
 import { bindSecret, isSecretRef, type SecretRef } from '../model/secret.ts'
 import { annotate, type CheckText } from './annotations.ts'
+import { issue } from './shapes.ts'
 
 /**
  * Text of the configuration or of a file. A schema reads no files: what stands in one comes out
@@ -14,7 +15,8 @@ const path = (check?: CheckText) =>
     z.string().min(1).max(4096).meta({ title: 'path' }),
     check === undefined ? { is: 'path' } : { is: 'path', check },
   )
-const inFile = () => z.strictObject({ file: path().describe('The path of a file with the text.') })
+const inFile = (check?: CheckText) =>
+  z.strictObject({ file: path(check).describe('The path of a file with the text.') })
 const inPlace = () => z.strictObject({ inline: z.string().min(1).describe('The text itself.') })
 const secretString = () => annotate(z.string().min(1), { is: 'secret' })
 const secretInPlace = () =>
@@ -26,8 +28,19 @@ const secretInPlace = () =>
 export const file = (check?: CheckText) =>
   path(check).transform((value) => toMaterial({ file: value }))
 
-/** The text, or `{file: path}`. */
-export const textOrFile = () => z.union([z.string().min(1), inFile()]).transform(toMaterial)
+/** The text, or `{file: path}`; both must stand the check. */
+export const textOrFile = (check?: CheckText) => {
+  const text = z
+    .string()
+    .min(1)
+    .check(({ value, issues }) => {
+      const problem = check?.(value)
+      if (problem === undefined) return
+      const { message, hint } = problem
+      issues.push(issue(value.slice(0, 64), message, { rule: 'malformed', hint }))
+    })
+  return z.union([text, inFile(check)]).transform(toMaterial)
+}
 
 /** The path of a file, or `{inline: text}`. */
 export const fileOrText = () =>

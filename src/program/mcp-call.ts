@@ -87,7 +87,8 @@ function preparedCall({ path }: CallPolicies, exchange: Exchange): PreparedCall 
   }
   const joint = path.includes('?') ? '&' : '?'
   const query = credentialQuery === '' ? '' : `${joint}${credentialQuery}`
-  return { path: `${path}${query}`, authority: host, headers, credentialQuery }
+  const setHeaders = sentEdit.added.map(([name]) => name.toLowerCase())
+  return { path: `${path}${query}`, authority: host, headers, credentialQuery, setHeaders }
 }
 
 /** Gives back what steps may change. */

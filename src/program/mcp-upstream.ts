@@ -12,6 +12,7 @@ import type {
   ServerOptions,
   StdioServer,
 } from '../protocols/mcp/index.ts'
+import type { DocumentSource } from '../protocols/mcp/openapi/document.ts'
 import { readPinFile } from '../protocols/mcp/schema.ts'
 import type { Sending } from '../protocols/mcp/server.ts'
 import type { McpResponder } from '../protocols/mcp/serving.ts'
@@ -113,7 +114,6 @@ function openServer(
   if (pinned === 'invalid') return undefined
   if (target.transport === 'stdio')
     return { ...openProcess(compilation, backend, target), ...pinned }
-  if (target.transport !== 'mcp' && target.transport !== 'sse') return undefined
   const { reach, sections } = compilation
   const layers = reach.within(around, { backend, server: target })
   const address = mcpAddress(target)
@@ -143,8 +143,19 @@ function openServer(
     ...pinned,
   }
   if (target.transport === 'mcp') return { kind: 'http', ...http1 }
+  if (target.transport === 'openapi') {
+    const { schema } = target.options as unknown as ApiOptions
+    const basePath = address.path === '' ? undefined : address.path.replace(/\/+$/, '')
+    const key = `openapi ${canonicalJson(schema)} ${basePath}`
+    const heldDocument = compilation.contexts.keepAs(key, () => ({ document: undefined }))
+    return { kind: 'openapi', source: schema, basePath, heldDocument, ...http1 }
+  }
   const sessionTtl = compilation.services.mcpSessionTtl ?? DEFAULT_SESSION_TTL
   return { kind: 'sse', held: heldFor(compilation, backend, target), sessionTtl, ...http1 }
+}
+
+interface ApiOptions {
+  readonly schema: DocumentSource
 }
 
 /** As a server may name itself; undefined: only its backend knows. */

@@ -4,6 +4,7 @@ import type { AccessLogProgram } from '../program/program.ts'
 import type { Logger, LogValue } from '../telemetry/log.ts'
 import type { LogFieldName } from '../telemetry/log-fields.ts'
 import { Milliseconds } from '../telemetry/time-text.ts'
+import { mcpFields } from './mcp-observed.ts'
 import { modelFields } from './model-record.ts'
 import type { RequestState } from './request-state.ts'
 
@@ -109,6 +110,7 @@ function accessRecord(state: RequestState, seconds: number): AccessRecord {
     'span.id': trace?.spanId,
     'jwt.sub': typeof jwt?.sub === 'string' ? jwt.sub : undefined,
     ...modelFields(state),
+    ...mcpFields(state),
     'retry.attempt': state.retries === 0 ? undefined : state.retries,
     reason: exchange.reason,
     detail: exchange.detail === '' ? undefined : exchange.detail,

@@ -37,6 +37,7 @@ import type { Collectors } from './collectors.ts'
 import type { Decisions } from './decisions.ts'
 import type { Attempted, RetryReason } from './delivery.ts'
 import { errorReporter, type ReportError } from './internal-errors.ts'
+import { countMcp } from './mcp-observed.ts'
 import { countCall } from './model-record.ts'
 import { countRefusal } from './observe-authentication.ts'
 import { ServedSeries } from './observe-connections.ts'
@@ -264,6 +265,8 @@ export class Observing implements AcceptObserver {
       this.#decisions.request(state, exchange.status)
     }
     if (state.call !== undefined) countCall(this.#metrics, state, now)
+    const { mcpRecord } = exchange
+    if (mcpRecord !== undefined) countMcp(this.#metrics, state, mcpRecord, seconds)
     logRequest(this.#log, state, seconds)
     if (state.trace !== undefined) this.#collectors.end(state, seconds)
   }

@@ -96,6 +96,22 @@ export const LOG_FIELDS = [
     meaning: 'what was lost in translation between the languages of client and provider',
     example: 'seed, logit_bias',
   },
+  {
+    name: 'mcp.method.name',
+    meaning: 'of a request of MCP, its method',
+    example: 'tools/call',
+  },
+  { name: 'mcp.target', meaning: 'the MCP server that it is for', example: 'files' },
+  {
+    name: 'gen_ai.tool.name',
+    meaning: 'the tool of a call, by its name on its server',
+    example: 'read_file',
+  },
+  {
+    name: 'mcp.outcome',
+    meaning: 'what came of it: `success`, `tool-error`, `error`, `denied`, `unknown`, …',
+    example: 'success',
+  },
   { name: 'retry.attempt', meaning: 'retries before this answer', example: '1' },
   { name: 'policy', meaning: 'of a denied connection, the policy that decided', example: 'door' },
   {

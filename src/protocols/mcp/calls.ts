@@ -60,10 +60,14 @@ function decide<P>(
   named: Named,
   given: P | undefined,
 ): void {
-  const { plan, exchange, responder } = serving
+  const { plan, exchange, responder, record } = serving
+  record.target = plan.servers[named.server]?.name ?? 'none'
+  if (asked.kind === 'tool') record.tool = named.name
   const attributes = partAttributes(serving, message, asked.kind, named)
   const permit = given ?? plan.rules.decide(exchange, attributes)
+  record.isListed = plan.catalog.knows(asked.kind, named.server, named.name)
   if (permit === undefined) {
+    record.outcome = 'denied'
     const challenge = plan.rules.stepUp(exchange)
     const denied = challenge === undefined ? unknown(message, asked) : stepUp(message, challenge)
     responder.reply(denied)
@@ -73,6 +77,8 @@ function decide<P>(
   const pins = kind === 'tool' ? plan.pins[named.server] : undefined
   if (pins !== undefined && !pins.isFresh(named.name)) {
     whenDone(serving, isPinned(serving, named, pins, permit), (isSame) => {
+      record.isListed = plan.catalog.knows(kind, named.server, named.name)
+      if (!isSame) record.outcome = 'denied'
       if (isSame) send(serving, message, asked, named, permit)
       else responder.reply(unknown(message, asked))
     })
@@ -86,6 +92,7 @@ function decide<P>(
   // One that does not exist is answered in the same words as one that is denied.
   whenDone(serving, lookUp(serving, kind, named.server, permit), (isKnown) => {
     const isThere = !isKnown || plan.catalog.knows(kind, named.server, named.name)
+    record.isListed = isKnown && isThere
     if (isThere) send(serving, message, asked, named, permit)
     else responder.reply(unknown(message, asked))
   })

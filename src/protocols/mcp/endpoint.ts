@@ -1,5 +1,6 @@
 import type { Exchange } from '../../exchange/exchange.ts'
 import { HeaderEdit, NO_EDIT } from '../../exchange/header-edit.ts'
+import { McpRecord } from '../../exchange/mcp-record.ts'
 import { reply } from '../../exchange/reply.ts'
 import { callerOf } from '../caller.ts'
 import { CODES, errorReply } from './errors.ts'
@@ -8,6 +9,7 @@ import { isLegacy, openStream, postToStream } from './legacy.ts'
 import { listenToAll } from './listen.ts'
 import { readMessage } from './message.ts'
 import { serveMessage } from './messages.ts'
+import { recording } from './recording.ts'
 import { envelopeOf } from './sent.ts'
 import type { Sending } from './server.ts'
 import { type EndpointPlan, type McpResponder, Sendings, type Serving } from './serving.ts'
@@ -19,9 +21,12 @@ const ALLOW = new HeaderEdit(['allow'], [['allow', 'GET, POST, DELETE']])
 export function serveMcp<P>(
   plan: EndpointPlan<P>,
   exchange: Exchange,
-  responder: McpResponder,
+  client: McpResponder,
 ): Sending {
   const sendings = new Sendings()
+  const record = new McpRecord()
+  exchange.mcpRecord = record
+  const responder = recording(record, client)
   const { method, headers, path } = exchange.request
   if (path.startsWith('/.well-known/')) {
     responder.reply(reply(404, 'no-route'))
@@ -36,6 +41,7 @@ export function serveMcp<P>(
   const session = id === undefined ? undefined : openSession(plan.seal, id, plan.name, caller)
   if (id !== undefined && session === undefined) {
     const error = { code: CODES.sessionNotFound, message: 'Session not found' }
+    record.session = 'refused'
     responder.reply(errorReply(404, 'null', error))
     return sendings
   }
@@ -49,6 +55,7 @@ export function serveMcp<P>(
     version,
     meta: undefined,
     sendings,
+    record,
   }
   switch (method) {
     case 'POST':
@@ -96,6 +103,7 @@ function post<P>(serving: Serving<P>): void {
     responder.reply(errorReply(400, message.id, problem))
     return
   }
+  if (message.kind === 'request') serving.record.method = message.method
   const whole = { ...serving, meta: envelopeOf(message) }
   if (!isOld) serveMessage(whole, message)
   else {

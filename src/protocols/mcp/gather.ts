@@ -156,6 +156,12 @@ export function showsFor<P>(serving: Serving<P>, methodName: string, part: NameK
     const isAllowed = plan.rules.shows(exchange, attributes)
     const pins = part === 'tool' ? plan.pins[server] : undefined
     const changes = pins?.changesOf(name, item) ?? []
+    const hide = (reason: 'authorization' | 'pin') => {
+      const kind = methodName === 'resources/templates/list' ? 'resource-template' : part
+      serving.record.hide({ target: own.target, kind, reason })
+    }
+    if (!isAllowed) hide('authorization')
+    else if (changes.length > 0 && pins?.isEnforced === true) hide('pin')
     if (changes.length === 0 || pins === undefined) return isAllowed
     // Whoever could not see it anyway learns nothing by a report.
     if (isAllowed) changed.set(server, [...(changed.get(server) ?? []), { name, changes }])

@@ -22,6 +22,8 @@ export interface PreparedCall {
   readonly headers: readonly Header[]
   /** The part of the path that is a credential: `key=abc`, or empty. */
   readonly credentialQuery: string
+  /** Names of headers that policies set, in lower case. */
+  readonly setHeaders: readonly string[]
 }
 
 export interface HttpServerOptions {

@@ -7,6 +7,8 @@ import { type GuardsFor, guardServer } from './guarded-server.ts'
 import { HeldMcpServer } from './held-server.ts'
 import { HttpMcpServer, type HttpServerOptions } from './http-server.ts'
 import { Names } from './names.ts'
+import { ApiDocument, type DocumentSource } from './openapi/document.ts'
+import { ApiMcpServer } from './openapi/server.ts'
 import { type PinOptions, Pins } from './pins.ts'
 import { Seal } from './seal.ts'
 import type { McpServer, Sending } from './server.ts'
@@ -28,6 +30,13 @@ export interface McpEndpointOptions<P> {
 }
 
 export type HttpServer = { readonly kind: 'http' } & HttpServerOptions
+export type ApiServer = {
+  readonly kind: 'openapi'
+  readonly source: DocumentSource
+  /** The path of the API, if it is configured. */
+  readonly basePath: string | undefined
+  readonly heldDocument: HeldDocument
+} & HttpServerOptions
 export type SseServer = {
   readonly kind: 'sse'
   readonly held: HeldServer
@@ -39,8 +48,13 @@ export type StdioServer = {
   readonly held: HeldServer
 } & StdioServerOptions
 
-export type ServerOptions = (HttpServer | SseServer | StdioServer) & {
+export type ServerOptions = (HttpServer | ApiServer | SseServer | StdioServer) & {
   readonly pins: PinOptions | undefined
+}
+
+/** What lives on across reloads: a description that may have been fetched. */
+export interface HeldDocument {
+  document: ApiDocument | undefined
 }
 
 /** What lives on across reloads: a server with processes or streams of its own. */
@@ -72,7 +86,7 @@ export function createMcpEndpoint<P>(given: McpEndpointOptions<P>): McpEndpoint 
     seal: new Seal(sealKey),
     streams: given.streams,
     failsOpen: failureMode === 'FailOpen',
-    keepsInitialize: given.servers.some(({ kind }) => kind !== 'http'),
+    keepsInitialize: given.servers.some(({ kind }) => kind === 'stdio' || kind === 'sse'),
     identity: { name: 'portcullis', version: '1' },
     onlyLocal: dnsRebindingProtection === true,
   }
@@ -81,6 +95,11 @@ export function createMcpEndpoint<P>(given: McpEndpointOptions<P>): McpEndpoint 
 
 function openServer<P>(options: ServerOptions): McpServer<P> {
   if (options.kind === 'http') return new HttpMcpServer<P>(options)
+  if (options.kind === 'openapi') {
+    const { heldDocument, source } = options
+    heldDocument.document ??= new ApiDocument(source)
+    return new ApiMcpServer<P>({ ...options, document: heldDocument.document })
+  }
   const { held } = options
   const known = held.server as HeldMcpServer<P> | undefined
   const server = known ?? (options.kind === 'sse' ? sseServer<P>(options) : stdioServer<P>(options))

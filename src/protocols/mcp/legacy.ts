@@ -3,6 +3,7 @@ import { type Reply, reply } from '../../exchange/reply.ts'
 import { CODES, errorReply } from './errors.ts'
 import { listenToAll } from './listen.ts'
 import { isObject } from './message.ts'
+import { recording } from './recording.ts'
 import { ACCEPTED } from './relay.ts'
 import { attributesOf } from './sent.ts'
 import type { McpResponder, Serving } from './serving.ts'
@@ -31,6 +32,7 @@ function streamOf(search: string): string | undefined {
 /** GET: the stream. */
 export function openStream<P>(serving: Serving<P>): void {
   const { plan, exchange, responder, caller, sendings } = serving
+  serving.record.transport = 'sse'
   const permit = plan.rules.admit(exchange, attributesOf(serving, 'session/listen'))
   if (permit === undefined) {
     responder.reply(reply(403, 'authorization'))
@@ -100,17 +102,20 @@ export function postToStream<P>(
   serve: (serving: Serving<P>) => void,
   isHandshake: () => boolean,
 ): void {
-  const { plan, exchange, responder, caller, sendings } = serving
+  const { plan, exchange, responder, caller, sendings, record } = serving
+  record.transport = 'sse'
   const opened = plan.seal.open(PURPOSE, streamOf(exchange.request.search) ?? '')
   if (!isObject(opened) || opened.b !== plan.name || opened.c !== caller) {
     const error = { code: CODES.sessionNotFound, message: 'Session not found' }
+    record.session = 'refused'
     responder.reply(errorReply(404, 'null', error))
     return
   }
   const key = String(opened.k)
   const go = (id: string | undefined) => {
     const session = id ? openSession(plan.seal, id, plan.name, caller) : undefined
-    serve({ ...serving, session, responder: new StreamResponder(serving, key, isHandshake()) })
+    const stream = new StreamResponder(serving, key, isHandshake())
+    serve({ ...serving, session, responder: recording(record, stream) })
   }
   const known = isHandshake() ? '' : plan.streams.sessionOf(key)
   if (!(known instanceof Promise)) go(known)

@@ -28,6 +28,7 @@ function serveRequest<P>(serving: Serving<P>, message: ClientMessage): void {
       ? plan.rules.decide(exchange, attributes)
       : plan.rules.admit(exchange, attributes)
   if (permit === undefined) {
+    serving.record.outcome = 'denied'
     if (method === undefined) responder.reply(unknownMethod(message))
     else responder.reply(deniedReply(message))
     return

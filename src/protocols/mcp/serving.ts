@@ -1,5 +1,6 @@
 import type { Exchange } from '../../exchange/exchange.ts'
 import type { Header } from '../../exchange/header-edit.ts'
+import type { McpRecord } from '../../exchange/mcp-record.ts'
 import type { MessageStreams } from '../../exchange/message-streams.ts'
 import type { Reply } from '../../exchange/reply.ts'
 import type { McpMessage } from './attributes.ts'
@@ -72,6 +73,7 @@ export interface Serving<P> {
   /** `_meta` for requests of the gateway's own on behalf of this one, as it is written. */
   readonly meta: string | undefined
   readonly sendings: Sendings
+  readonly record: McpRecord
 }
 
 /** Everything that is under way for one request. */

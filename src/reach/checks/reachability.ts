@@ -25,23 +25,13 @@ export function checkReachability(draft: Draft, report: Report): Draft {
   return draft
 }
 
-/** Ways to reach an MCP server that are checked, and not served yet. */
-const UNSERVED_TRANSPORTS: ReadonlySet<string> = new Set(['openapi'])
-
-function reportUnserved(report: Report, place: Place, { targets, options }: McpBackend): void {
+function reportUnserved(report: Report, place: Place, { options }: McpBackend): void {
   if (options.statefulMode === 'Stateless') {
     const message = '`statefulMode: Stateless` is checked, but this version does nothing with it'
     const hint = 'ids of sessions hold all of their state, so that any replica serves them'
     const said = { code: 'PC0220', severity: 'warning', message, hint } as const
     report(place.find(['mcp']).diagnose(said, 'key'))
   }
-  const target = targets.find(({ transport }) => UNSERVED_TRANSPORTS.has(transport))
-  if (target === undefined) return
-  const message = `MCP servers by \`${target.transport}\` are checked, but this version does not serve them`
-  const hint = 'requests to a backend with such a server are answered with 500'
-  report(
-    place.find(['mcp']).diagnose({ code: 'PC0220', severity: 'warning', message, hint }, 'key'),
-  )
 }
 
 /** Where its endpoints are is known to Kubernetes alone, which a file does not ask. */

@@ -11,18 +11,18 @@ import { ROUTE } from './labels.ts'
 const TARGET = label('target', 'the MCP server; `none` where no single one was asked')
 const TOOL = label(
   'tool',
-  'the tool of a call; `other` if its server lists none of that name, `none` for other methods',
+  'the tool of a call (`gen_ai.tool.name`); `other` if its server is not known to have one of that name, `none` for other methods',
 )
 const TRANSPORT = label('transport', 'how the client speaks', ['streamable-http', 'sse'])
 
 export const mcpCalls = defineCounter({
   name: 'portcullis_mcp_calls_total',
-  help: 'Requests of MCP clients and servers to each other, counted when they were answered.',
+  help: 'Requests of MCP clients, counted when they are over.',
   labels: [
     ROUTE,
     TARGET,
     TOOL,
-    label('method', 'of the protocol', [
+    label('method', 'of the protocol (`mcp.method.name`)', [
       'initialize',
       'server/discover',
       'ping',
@@ -37,9 +37,12 @@ export const mcpCalls = defineCounter({
       'resources/unsubscribe',
       'completion/complete',
       'logging/setLevel',
-      'sampling/createMessage',
-      'elicitation/create',
-      'roots/list',
+      'tasks/list',
+      'tasks/get',
+      'tasks/result',
+      'tasks/update',
+      'tasks/cancel',
+      'subscriptions/listen',
     ]),
     label('outcome', 'what came of it, `tool-error` being an answer that says so itself', [
       'success',
@@ -52,25 +55,21 @@ export const mcpCalls = defineCounter({
       'cancelled',
     ]),
   ],
-  takesCustomLabels: true,
-  isPlanned: true,
 })
 
 export const mcpCallDuration = defineHistogram({
   name: 'portcullis_mcp_call_duration_seconds',
-  help: 'Time from a request of an MCP client to the end of its answer.',
+  help: 'Time from a request of an MCP client to the end of its response.',
   labels: [ROUTE, TARGET, TOOL],
   unit: 'seconds',
   bounds: REQUEST_SECONDS,
   maximum: MANY_SERIES,
-  isPlanned: true,
 })
 
 export const mcpSessions = defineCounter({
   name: 'portcullis_mcp_sessions_total',
-  help: 'Sessions of MCP clients that were begun, taken over from another replica, or refused.',
-  labels: [ROUTE, TRANSPORT, label('outcome', 'what came of it', ['opened', 'resumed', 'refused'])],
-  isPlanned: true,
+  help: 'Sessions of MCP clients that were begun, and ids of sessions that were rejected.',
+  labels: [ROUTE, TRANSPORT, label('outcome', 'what came of it', ['opened', 'refused'])],
 })
 
 export const mcpSessionsActive = defineGauge({
@@ -92,7 +91,6 @@ export const mcpHiddenItems = defineCounter({
       'pin',
     ]),
   ],
-  isPlanned: true,
 })
 
 export const mcpTargetUp = defineGauge({

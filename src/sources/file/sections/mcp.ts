@@ -12,6 +12,7 @@ import {
   textOrFile,
   url,
 } from '../../../policies/schema.ts'
+import { readDocument } from '../../../protocols/mcp/openapi/schema.ts'
 import { readPinFile } from '../../../protocols/mcp/schema.ts'
 import { policiesSchema, readPolicies } from '../policies.ts'
 import { parseAt, type Reading } from '../reading.ts'
@@ -44,13 +45,21 @@ const stdio = aliased(
   { clear_env: 'clearEnv' },
 )
 
+function apiProblem(text: string) {
+  const problem = readDocument(text)
+  if (typeof problem !== 'string') return undefined
+  return { message: `this is not a document of OpenAPI 3: ${problem}`, hint: 'check the document' }
+}
+
 const openapi = oneOfKeys(
   z.strictObject({
     ...address,
     schema: z
-      .union([textOrFile(), z.strictObject({ url: url().describe('Where to fetch it.') })])
-      .optional()
-      .describe('The OpenAPI document: the text, `{file}` or `{url}`.'),
+      .union([
+        textOrFile(apiProblem),
+        z.strictObject({ url: url().describe('Where to fetch it.') }),
+      ])
+      .describe('The OpenAPI document, in JSON or YAML: the text, `{file}` or `{url}`.'),
   }),
   ['host', 'backend'],
 )
