@@ -32,7 +32,7 @@ A request that is allowed is only counted. Of a denial the rule that decided is 
 
 ## The admin API
 
-| request | answer |
+| request | result |
 |---|---|
 | \`GET /api/decisions\` | \`{"decisions": […]}\`, the newest first, from all workers |
 | \`GET /api/decisions/ID\` | \`{"id": …, "decisions": […]}\`, or 404 |

@@ -32,9 +32,9 @@ const rule = () =>
     expression('rule').describe('An Allow rule.'),
     oneOfKeys(
       z.strictObject({
-        allow: expression('rule').optional().describe('Admits a request for which it is true.'),
-        require: expression('rule').optional().describe('Refuses a request unless it is true.'),
-        deny: expression('rule').optional().describe('Refuses a request for which it is true.'),
+        allow: expression('rule').optional().describe('Allows a request for which it is true.'),
+        require: expression('rule').optional().describe('Denies a request unless it is true.'),
+        deny: expression('rule').optional().describe('Denies a request for which it is true.'),
       }),
       ['allow', 'require', 'deny'],
     ),
@@ -61,7 +61,9 @@ export const authorizationRules = () =>
         .describe('The short form: rules with an action each, in place of `action` and `policy`.'),
       mode: choice('Enforce', 'Audit')
         .prefault('Enforce')
-        .describe('Audit decides and records what it would have done, and lets everything pass.'),
+        .describe(
+          'Audit evaluates the rules and records what they would have done, but allows everything.',
+        ),
     })
     .check(({ value, issues }) => {
       const { action, policy, rules } = value

@@ -143,7 +143,7 @@ const extAuth = withBackendRef(
   'The service to call.',
   of('extAuthz', {
     ...NO_TARGET,
-    failureMode: words('What happens when the service cannot be asked.', ['Deny', 'Allow'], 'Deny'),
+    failureMode: words('What happens if the service cannot be reached.', ['Deny', 'Allow'], 'Deny'),
   }),
 )
 
@@ -163,11 +163,11 @@ const remoteLimits = withBackendRef(
   'The rate limit service.',
   of('remoteRateLimit', {
     ...NO_TARGET,
-    failureMode: words('What happens when the service cannot be asked.', ['Deny', 'Allow'], 'Deny'),
+    failureMode: words('What happens if the service cannot be reached.', ['Deny', 'Allow'], 'Deny'),
   }),
 )
 const rateLimit = object(
-  'Rejects with 429 what comes too often. In files these are `localRateLimit` and ' +
+  'Rejects requests over the limit with 429. In files these are `localRateLimit` and ' +
     '`remoteRateLimit`.',
   {
     local: { ...limits, items: limit },
@@ -199,7 +199,7 @@ const headerChanges = (what: string, further: Readonly<Record<string, Structural
     ...further,
     set: headerFields('Headers that get this one value.'),
     add: headerFields('Headers that get a further value.'),
-    remove: list('Headers that are taken away.', headerName('Its name.'), 0, 16),
+    remove: list('Headers that are removed.', headerName('Its name.'), 0, 16),
   })
 const computedHeaders: Structural = {
   description:
@@ -310,7 +310,7 @@ export const FRONTEND: Readonly<Record<string, Structural>> = {
     of('tracing', {
       ...NO_TARGET,
       randomSampling: sampling('The share of requests that begin a trace.'),
-      clientSampling: sampling("Whether a client's wish to be traced is granted."),
+      clientSampling: sampling('Whether traces that clients begin are continued.'),
     }),
   ),
   ...plain('frontend'),
