@@ -73,4 +73,6 @@ function placeAmong({ header, queryParameter, cookie }: Places): SentLocation {
 export const credentialLocation = (prefix: string) =>
   location
     .prefault({ header: { name: 'authorization', prefix } })
-    .describe(`Where the credential is; by default in the Authorization header, after \`${prefix}\`.`)
+    .describe(
+      `Where the credential is; by default in the Authorization header, after \`${prefix}\`.`,
+    )

@@ -303,7 +303,7 @@ export const FRONTEND: Readonly<Record<string, Structural>> = {
   }),
   http: of('frontendHttp'),
   // The word of others that nothing here does is refused by the API server already.
-  connect: of('connect', { mode: words('Deny: CONNECT is answered with 405.', ['Deny'], 'Deny') }),
+  connect: of('connect', { mode: words('Deny: CONNECT gets 405.', ['Deny'], 'Deny') }),
   accessLog: of('accessLog'),
   tracing: withBackendRef(
     'The collector.',

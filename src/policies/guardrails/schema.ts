@@ -31,7 +31,7 @@ const rule = oneOfKeys(
       .string()
       .regex(/^[A-Za-z][A-Za-z0-9_]{0,31}$/)
       .optional()
-      .describe('What stands in place of a match of `pattern`: `<NAME>`; `MASKED` by default.'),
+      .describe('What replaces a match of `pattern`: `<NAME>`; `MASKED` by default.'),
   }),
   ['builtin', 'pattern'],
 )
@@ -48,7 +48,7 @@ const guard = z.strictObject({
   rejection: z
     .strictObject({
       status: z.int().min(400).max(499).prefault(403).describe('The status.'),
-      message: z.string().min(1).max(1024).optional().describe('What clients are told.'),
+      message: z.string().min(1).max(1024).optional().describe('The message for clients.'),
     })
     .prefault({})
     .describe('How a call is rejected.'),

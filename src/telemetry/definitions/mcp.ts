@@ -8,7 +8,7 @@ import { ROUTE } from './labels.ts'
 
 // Prompts and resources are not told apart by name: URIs are as many as their servers like.
 
-const TARGET = label('target', 'the MCP server; `none` where no single one was asked')
+const TARGET = label('target', 'the MCP server; `none` if no single one was called')
 const TOOL = label(
   'tool',
   'the tool of a call; `other` if its server lists none of that name, `none` for other methods',
@@ -17,7 +17,7 @@ const TRANSPORT = label('transport', 'how the client speaks', ['streamable-http'
 
 export const mcpCalls = defineCounter({
   name: 'portcullis_mcp_calls_total',
-  help: 'Requests of MCP clients and servers to each other, counted when they were answered.',
+  help: 'Requests of MCP clients and servers to each other, counted when they got their response.',
   labels: [
     ROUTE,
     TARGET,
@@ -41,7 +41,7 @@ export const mcpCalls = defineCounter({
       'elicitation/create',
       'roots/list',
     ]),
-    label('outcome', 'what came of it, `tool-error` being an answer that says so itself', [
+    label('outcome', 'the outcome; `tool-error` is a result that says so itself', [
       'success',
       'tool-error',
       'error',
@@ -58,7 +58,7 @@ export const mcpCalls = defineCounter({
 
 export const mcpCallDuration = defineHistogram({
   name: 'portcullis_mcp_call_duration_seconds',
-  help: 'Time from a request of an MCP client to the end of its answer.',
+  help: 'Time from a request of an MCP client to the end of its response.',
   labels: [ROUTE, TARGET, TOOL],
   unit: 'seconds',
   bounds: REQUEST_SECONDS,
@@ -68,7 +68,7 @@ export const mcpCallDuration = defineHistogram({
 
 export const mcpSessions = defineCounter({
   name: 'portcullis_mcp_sessions_total',
-  help: 'Sessions of MCP clients that were begun, taken over from another replica, or refused.',
+  help: 'Sessions of MCP clients that were begun, taken over from another replica, or rejected.',
   labels: [ROUTE, TRANSPORT, label('outcome', 'what came of it', ['opened', 'resumed', 'refused'])],
   isPlanned: true,
 })
@@ -97,7 +97,7 @@ export const mcpHiddenItems = defineCounter({
 
 export const mcpTargetUp = defineGauge({
   name: 'portcullis_mcp_target_up',
-  help: 'Whether an MCP server answered when it was last asked.',
+  help: 'Whether an MCP server responded when it was last called.',
   labels: [TARGET],
   merge: 'min',
   isPlanned: true,

@@ -230,7 +230,7 @@ const shape = {
     .describe('What is measured.'),
   connectionTerminationDeadline: duration()
     .prefault('5s')
-    .describe('How long open connections may continue after the process is asked to stop.'),
+    .describe('How long open connections may continue after the process gets SIGTERM.'),
   connectionMinTerminationDeadline: duration()
     .prefault('0s')
     .describe('How long it accepts new connections at least after that.'),
