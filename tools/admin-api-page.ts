@@ -25,13 +25,13 @@ The gateway serves it at \`config.adminAddr\`, \`localhost:15000\` by default. \
 | where other machines can reach it, with \`config.adminAllowRemote: true\` | \`Authorization: Bearer TOKEN\`: that of \`PORTCULLIS_ADMIN_TOKEN\`, or one that the gateway makes and prints at its start. Replicas need the same variable to have the same token |
 | anywhere, with \`config.adminAuth\` | a session of someone who [signed in](../tasks/sign-in-to-the-admin-api.md), or the token of \`PORTCULLIS_ADMIN_TOKEN\` |
 
-The API is plain HTTP: beyond this machine, let something that speaks TLS stand before it. Requests must name localhost, an IP address, the name of the machine or that of \`redirectUri\` as their host (421 otherwise), pages of other origins are rejected with 403, and bodies need their content type, so that no page in a browser can use the API in your name. A body has at most 8 MiB and is nested at most 64 deep.
+The API is plain HTTP: beyond this machine, put a TLS proxy in front of it. Requests must name localhost, an IP address, the name of the machine or that of \`redirectUri\` as their host (421 otherwise), pages of other origins are rejected with 403, and bodies need their content type, so that no page in a browser can use the API in your name. A body has at most 8 MiB and is nested at most 64 deep.
 
 Every operation belongs to a role: \`viewer\` reads, \`editor\` also changes the configuration, \`admin\` also changes the process. The token has the role \`admin\`, and so has everyone on this machine unless a token or \`config.adminAuth\` is set; roles of people who sign in follow from their claims. Every write is logged with \`audit\`: who, with which role, what and with which status.
 
 ## Secrets
 
-Values of resources are shown with references in place of secrets: \`(secret 4b7c…)\`. Whoever stores the resource again with such a reference leaves the secret as it is; a reference holds for the resource that it was shown in, and for no other.
+Values of resources are shown with references in place of secrets: \`(secret 4b7c…)\`. Storing the resource again with such a reference leaves the secret as it is; a reference holds for the resource that it was shown in, and for no other.
 
 ## Changes
 

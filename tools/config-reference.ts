@@ -46,7 +46,7 @@ prints every mistake with its line, column and a way out.
   known, are errors.
 - A file with an error is rejected as a whole: the gateway does not start with it, or keeps the
   previous configuration. With \`portcullis run --no-strict\` only the invalid part fails closed: a
-  route answers 500, a policy denies what it guards.
+  route responds with 500, and a policy denies what it guards.
 
 \`…[]\` is an item of a list, \`…{}\` a value of a mapping whose keys are names. A bold key is required.`
 
@@ -97,7 +97,7 @@ interface Row {
   readonly part: JsonSchema
 }
 
-const WITHOUT_EFFECT = 'Taken from files written for others; has no effect.'
+const WITHOUT_EFFECT = 'Accepted from files written for other gateways; has no effect.'
 
 function renderTable(schema: JsonSchema, part: JsonSchema, prefix = ''): string {
   const all = rowsOf(schema, part, itemPrefix(schema, part, prefix))

@@ -14,7 +14,7 @@ function render(): string {
 
 # Decisions
 
-Every denial of a request or a connection is one record; so is everything that only blocks with \`mode: Audit\` would have denied, and, if \`config.decisions.allowed\` asks for it, a share of what was allowed. A request has a record for each stage that has something to tell, all with the same id. A record is made before the client has the answer, so whoever has the id finds it.
+Every denial of a request or a connection is one record; so is everything that only blocks with \`mode: Audit\` would have denied, and, if \`config.decisions.allowed\` is set, a share of what was allowed. A request has a record for each stage that has something to tell, all with the same id. A record is made before the client has the response, so it can be found by its id at once.
 
 ## Fields
 
@@ -32,12 +32,12 @@ A request that is allowed is only counted. Of a denial the rule that decided is 
 
 ## The admin API
 
-| request | answer |
+| request | result |
 |---|---|
 | \`GET /api/decisions\` | \`{"decisions": […]}\`, the newest first, from all workers |
 | \`GET /api/decisions/ID\` | \`{"id": …, "decisions": […]}\`, or 404 |
 
-The list takes \`policy\` (a policy that a record names), \`verdict\` (\`denied\`, \`skipped\`, \`would-deny\`, \`allowed\`), \`stage\`, \`since\` (RFC 3339) and \`limit\` (100 unless told, at most 10,000). Each process remembers \`config.decisions.keep\` records, as long as it lives; a worker that does not answer within a second is left out.
+The list takes \`policy\` (a policy that a record names), \`verdict\` (\`denied\`, \`skipped\`, \`would-deny\`, \`allowed\`), \`stage\`, \`since\` (RFC 3339) and \`limit\` (100 unless told, at most 10,000). Each process remembers \`config.decisions.keep\` records, as long as it lives; a worker that does not respond within a second is left out.
 
 ## The file
 

@@ -28,7 +28,7 @@ function variablesPage(): string {
   return [
     '# Variables',
     NOTE,
-    'What an expression can read depends on where it stands. A variable or field that is not set is an error when it is read: a rule that reads it does not match. Test with `has(x.y)` first, or write `x.?y`.',
+    'What an expression can read depends on where it is used. A variable or field that is not set is an error when it is read: a rule that reads it does not match. Test with `has(x.y)` first, or write `x.?y`.',
     `| | ${stages.join(' | ')} |\n|---|${'---|'.repeat(stages.length)}\n${rows.join('\n')}`,
     ...names.map((name) => variableSection(name, stages)),
   ]
@@ -75,7 +75,7 @@ function functionsPage(): string {
   return [
     '# Functions',
     NOTE,
-    'All functions are there at every stage. Besides them: the operators of CEL, the macros `has`, `all`, `exists`, `exists_one`, `map`, `filter`, `transformList`, `transformMap`, `transformMapEntry` (each with one or two variables where CEL has both), `sortBy`, `mapValues`, `filterKeys`, `with`, `cel.bind`, and the optional forms `x.?y`, `x[?i]`, `optMap`, `optFlatMap`. `A` and `B` stand for any type. Regular expressions are RE2: no backreferences, and linear time on any text.',
+    'All functions are there at every stage. Besides them: the operators of CEL, the macros `has`, `all`, `exists`, `exists_one`, `map`, `filter`, `transformList`, `transformMap`, `transformMapEntry` (each with one or two variables where CEL has both), `sortBy`, `mapValues`, `filterKeys`, `with`, `cel.bind`, and the optional forms `x.?y`, `x[?i]`, `optMap`, `optFlatMap`. `A` and `B` are any type. Regular expressions are RE2: no backreferences, and linear time on any text.',
     FALLBACKS,
     ...LIBRARIES.map((library) => {
       const rows = library.functions

@@ -28,7 +28,7 @@ interface Setting {
   readonly otherwise?: string
 }
 
-const REFUSED = 'The client is answered'
+const REFUSED = 'The client gets'
 
 const CLIENTS: readonly Setting[] = [
   setting('config', 'limits.connections', 'connections of clients, of all workers together', {
@@ -51,16 +51,16 @@ const CLIENTS: readonly Setting[] = [
   setting(
     'frontendHttp',
     'bodyTimeout',
-    'time in which nothing comes of a body, or nothing of an answer is taken',
+    'time in which nothing comes of a body, or nothing of a response is read',
     {
-      happens: `${REFUSED} 408 where no answer was begun; the connection or the stream closes.`,
+      happens: `${REFUSED} 408 if no response was begun; the connection or the stream closes.`,
     },
   ),
   setting('frontendHttp', 'http1IdleTimeout', 'time between two requests', {
     happens: 'The connection is closed.',
   }),
   setting('frontendHttp', 'maxConnectionDuration', 'age of a connection', {
-    happens: 'The next answer says that it is the last one.',
+    happens: 'The next response says that it is the last one.',
     otherwise: 'none',
   }),
 ]
@@ -105,14 +105,14 @@ const REQUESTS: readonly Setting[] = [
       'A Deny rule that reads it denies, and no other rule matches; see [Expressions](expressions.md#limits).',
   }),
   setting('timeout', 'request', 'time for the whole exchange', {
-    happens: `${REFUSED} 504, or cut off where an answer was begun.`,
+    happens: `${REFUSED} 504, or is cut off if a response was begun.`,
     otherwise: 'none',
   }),
 ]
 
 const HTTP2: readonly Setting[] = [
   setting('frontendHttp', 'http2MaxConcurrentStreams', 'requests at once on a connection', {
-    happens: 'The client is told beforehand; one too many is refused (REFUSED_STREAM).',
+    happens: 'The client knows the limit beforehand; one too many is rejected (REFUSED_STREAM).',
   }),
   setting(
     'frontendHttp',
@@ -148,7 +148,7 @@ const HTTP2: readonly Setting[] = [
     'http2KeepaliveInterval',
     'time without a sign of life while a request is under way',
     {
-      happens: 'The client is asked for one (PING).',
+      happens: 'The gateway sends a PING.',
     },
   ),
   setting('frontendHttp', 'http2KeepaliveTimeout', 'time to give it', {
@@ -187,7 +187,7 @@ const BACKENDS: readonly Setting[] = [
   setting(
     'timeout',
     'backendRequest',
-    'time from the end of a request to the head of its answer, or in which nothing of its body is taken; each attempt',
+    'time from the end of a request to the head of its response, or in which nothing of its body is read; each attempt',
     {
       happens: `${REFUSED} 504. \`http.requestTimeout\` of a backend goes before. \`0s\`: never; so it is where \`timeout.request\` is set and this is not.`,
       otherwise: seconds(DEFAULT_TIMEOUT),
@@ -227,12 +227,12 @@ const FIXED: readonly (readonly [string, string, string])[] = [
     `${REFUSED} 503 with \`Retry-After\`, the connection closes.`,
   ],
   [
-    'interim answers (`103`) of a backend before one answer',
+    'interim responses (`103`) of a backend before the final one',
     number(MAX_INTERIM),
     `${REFUSED} 502.`,
   ],
   [
-    'time without a byte of its answer for a client that closed its side behind its request',
+    'time without a byte of its response for a client that closed its side after its request',
     `${HALF_CLOSED / 1_000}s`,
     'The connection is closed, and the backend is let go.',
   ],
@@ -303,7 +303,7 @@ function renderPage(schema: JsonSchema): string {
 
 # Limits
 
-Everything that a client or a backend could ask too much of has a limit, and a default that ordinary traffic does not reach. What happens at each is below; \`portcullis_limit_hits_total\` counts how often it did, and the access log has a \`reason\` and a \`detail\`. Keys of \`config\` are read at the start; all others take effect when the file changes, for connections that come then.
+Everything that a client or a backend could use too much of has a limit, with a default that ordinary traffic does not reach. What happens at each is below; \`portcullis_limit_hits_total\` counts how often it did, and the access log has a \`reason\` and a \`detail\`. Keys of \`config\` are read at the start; all others take effect when the file changes, for connections that come then.
 
 A limit that says *counted per worker* (\`limits.requests\`) holds in each worker by itself. Connections of clients and local rate limits are counted for all workers together. \`poolMaxSize\`, \`connectionLimits.maxConnections\` and \`connectionLimits.maxPendingRequests\` are divided: each worker gets an equal part, which a worker that replaces it takes over, so that all of them together do not exceed the limit. Each worker has one connection at least: with \`maxConnections: 2\` and four workers there may be four. Clients are not spread evenly over the workers, so a worker may reach its part while another one has room. Without the policy up to 1,024 requests wait in each worker.
 

@@ -86,7 +86,7 @@ If both speak the same API, bytes pass unchanged: unknown fields and the spellin
 ## What is translated
 
 - **yes**: the provider gets it, in its own form.
-- **dropped**: the provider cannot be told. The request goes on without it, and the drop is reported by name.
+- **dropped**: the provider's API has no place for it. The request goes on without it, and the drop is reported by name.
 - **moved**: it is sent, and loses its place among the messages; this is reported like a drop.
 - **400**: the request is rejected, because it refers to something that is stored at one provider, or because its content would be lost.
 
@@ -105,8 +105,8 @@ Requests whose JSON is malformed, nested more than 200 levels deep or names a me
 - **Reasoning.** Signatures are opaque and of use only to the provider that made them. They are marked with its name on the way to the client, and returned to that provider unchanged; for any other provider the whole block of reasoning is dropped. Chat completions has no place for signatures: clients see the text as \`reasoning_content\`.
 - **Images and documents by URL** are rejected for Gemini and Converse, which need data: the gateway does not fetch URLs for clients.
 - **Cache marks** (\`cache_control\`) become cache points of Converse, and are dropped elsewhere.
-- **Stop reasons.** A refusal is \`content_filter\` in Chat completions, \`refusal\` in Messages and \`incomplete\` in Responses. An exceeded context is reported as an exceeded limit. A paused turn (\`pause_turn\`) has no equivalent and is an error.
-- **Usage.** Cached tokens are part of the input in Chat completions, Responses and Gemini, and are counted beside it in Messages and Converse; the numbers are converted. In a translated stream of Messages, the input is known at the end only, and stands in \`message_delta\`.
+- **Stop reasons.** A response that the model declines is \`content_filter\` in Chat completions, \`refusal\` in Messages and \`incomplete\` in Responses. An exceeded context is reported as an exceeded limit. A paused turn (\`pause_turn\`) has no equivalent and is an error.
+- **Usage.** Cached tokens are part of the input in Chat completions, Responses and Gemini, and are counted beside it in Messages and Converse; the numbers are converted. In a translated stream of Messages, the input is known at the end only, and is in \`message_delta\`.
 - **Streams.** Messages has one open block at a time: pieces of parallel calls that arrive interleaved are put in order. A stream that breaks off, or an error inside it, ends with an error in the client's API, never with \`[DONE]\`, \`message_stop\` or \`response.completed\`.
 `
 }

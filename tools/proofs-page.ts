@@ -50,12 +50,12 @@ function renderPage(): string {
 
 ## What "proven" means
 
-A statement is proven only if both of these are true; otherwise the answer is "not known", and it names the part that stands in the way.
+A statement is proven only if both of these are true; otherwise the result is "not known", and it names the part that is not understood.
 
-1. **Every condition on the way has a covered form.** For each covered form it is known which values of an attribute the condition tells apart, so that one value of each class stands for all of them. The gateway's own evaluator decides what the condition comes to for each. A condition of any other form may come out either way.
+1. **Every condition on the way has a covered form.** For each covered form it is known which values of an attribute the condition tells apart, so that one value of each class represents all of them. The gateway's own evaluator decides what the condition comes to for each. A condition of any other form may come out either way.
 2. **Every part that differs is accounted for.** \`diff\` walks both configurations field by field. A field that differs counts only if something compares it by name: rules, routes, authentication, the source of a connection, the listeners of a port; or if it provably has no part in admission, such as a timeout. A field that nothing accounts for is not known.
 
-An example that is shown was decided by the program that would serve the configuration, on the listener and route that it is shown for. A service that is asked as well (\`extAuthz\`) cannot be asked then: \`diff\` says of such an example that it is admitted if the service admits it, and \`prove\` calls nothing refuted by it.
+An example that is shown was decided by the program that would serve the configuration, on the listener and route that it is shown for. A service that is called as well (\`extAuthz\`) cannot be called then: \`diff\` says of such an example that it is admitted if the service admits it, and \`prove\` calls nothing refuted by it.
 
 ## Covered forms
 

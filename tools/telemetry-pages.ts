@@ -29,12 +29,12 @@ function renderMetrics(): string {
 
 Served at \`/metrics\` of the stats address, \`:15020\` by default: in the text format of Prometheus (0.0.4), as OpenMetrics 1.0, or as protobuf, whichever the scraper's \`Accept\` likes best. Names and labels below never change their meaning.
 
-- **Histograms** have the classic buckets below. With \`config.histograms: native\` (or \`both\`) they have exponential buckets, 8 to each power of two, or fewer where a series would need more than 160; these are told over protobuf only, which Prometheus asks for when native histograms are on.
+- **Histograms** have the classic buckets below. With \`config.histograms: native\` (or \`both\`) they have exponential buckets, 8 to each power of two, or fewer where a series would need more than 160; these are exposed over protobuf only, which Prometheus requests when native histograms are on.
 - **Series are bounded.** A metric has at most 2,000 series unless its entry says otherwise (each bucket is one). Beyond, the values of labels that come from the configuration become \`other\`, and \`portcullis_metrics_series_folded_total\` counts. Labels with listed values keep them.
 - **Names** all begin with \`portcullis_\`, those about the process too: \`portcullis_process_cpu_seconds_total\` is what other programs call \`process_cpu_seconds_total\`, here by worker. So a query needs no selector to be about gateways alone.
-- **Workers** are told as one: counters and histograms are added up, gauges as their entry says.
+- **Workers** are reported as one: counters and histograms are added up, gauges as their entry says.
 - Series of routes, backends and policies that the configuration has no more are dropped.
-- \`config.metrics.remove\` leaves metrics out; \`config.metrics.fields.add\` adds labels, computed by expressions when the answer is over, to those marked below. A label that has no value for a request is \`unknown\`; values are cut at 128 characters, and once a metric has all of its series further values are \`other\`.
+- \`config.metrics.remove\` leaves metrics out; \`config.metrics.fields.add\` adds labels, computed by expressions when the response is complete, to those marked below. A label that has no value for a request is \`unknown\`; values are cut at 128 characters, and once a metric has all of its series further values are \`other\`.
 - **Planned** metrics are named ahead of what they measure, so that dashboards and alerts can be written for them. Nothing feeds them yet, and a scrape does not have them. Those of the controller will be served by the controller, at \`:9092\`.
 
 ${groups.join('\n\n')}
@@ -93,7 +93,7 @@ One record for each request, and one for each connection of TCP and TLS listener
 2026-02-03T04:05:06.123456Z	info	request gateway=default http.method=GET http.status=200 duration=1.234ms
 \`\`\`
 
-The time is UTC, then come level and scope behind tabs, then fields in the order below; what a request does not have is left out. A value stands bare if it is printable ASCII without space, quote, \`=\` and backslash; otherwise it is a JSON string in which control characters, direction marks and what else cannot be seen are escaped. As JSON the same record is one object with \`time\`, \`level\` and \`scope\` first; a field of these names becomes \`_time\`, \`_level\`, \`_scope\`.
+The time is UTC, then come level and scope behind tabs, then fields in the order below; what a request does not have is left out. A value is written without quotes if it is printable ASCII without space, quote, \`=\` and backslash; otherwise it is a JSON string in which control characters, direction marks and what else cannot be seen are escaped. As JSON the same record is one object with \`time\`, \`level\` and \`scope\` first; a field of these names becomes \`_time\`, \`_level\`, \`_scope\`.
 
 Values longer than 8,192 characters are cut. When the reader of the log is too slow, records are dropped rather than requests delayed: the log says how many once it can, and \`portcullis_log_records_dropped_total\` counts them.
 

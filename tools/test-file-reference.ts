@@ -31,9 +31,9 @@ const REASONS: readonly (readonly [string, string])[] = [
   ['`Require[0] is unset`', 'it reads something that the request does not have'],
   ['`Require[0] is an error`', 'it could not be evaluated'],
   ['`no Allow matches`', 'there are Allow rules, and no Allow rule matched'],
-  ['`Allow[0] matches`', 'an Allow rule is true, and nothing stands against it'],
-  ['`nothing stands against it`', 'there are no Allow rules, and nothing refused it'],
-  ['`credentials: missing`', 'authentication refused it; the word is that of the decision record'],
+  ['`Allow[0] matches`', 'an Allow rule is true, and nothing denies it'],
+  ['`nothing stands against it`', 'there are no Allow rules, and nothing denied it'],
+  ['`credentials: missing`', 'authentication rejected it; the word is that of the decision record'],
 ]
 
 function renderPage(): string {
@@ -52,7 +52,7 @@ ${rows.join('\n')}
 
 ## What decided
 
-\`because\` is compared with the decision in these words, letter by letter. What decided is the denial that was enforced; without one, the last decision that let the request pass.
+\`because\` is compared with the decision in these words, letter by letter. What decided is the denial that was enforced; without one, the last decision that admitted the request.
 
 | text | meaning |
 |---|---|
@@ -61,7 +61,7 @@ ${reasons.join('\n')}
 ## What the gateway under test is like
 
 - It is the gateway itself, listening on free ports of this machine. A rule that reads \`destination.port\` sees such a port.
-- Backends are stand-ins that answer 200 and their name, or as \`backends\` says. \`backendTLS\` and \`healthCheck\` do not apply to them, and they speak HTTP/1.1.
+- Backends are stand-ins that respond with 200 and their name, or as \`backends\` says. \`backendTLS\` and \`healthCheck\` do not apply to them, and they speak HTTP/1.1.
 - Keys of all issuers are those of the test run, and so are certificates of listeners and the authority that client certificates are checked against. What the configuration has in their place need not be valid.
 - Tokens get \`iss\` and \`aud\` of the first provider of the configuration, \`iat\` and \`exp\`, where \`as\` does not say otherwise.
 - An address outside of 127.0.0.0/8 in \`from\` is sent by PROXY protocol, which all listeners then accept. If the configuration requires PROXY protocol, connections without a PROXY header are accepted as well: whether one is sent is up to the test run, not to a case.

@@ -63,7 +63,7 @@ const REQUEST = {
   pathAndQuery: [T.STRING, 'always', 'the path with the query'],
   query: [T.STRING, 'always', 'the query without `?`; empty where there is none'],
   uri: [T.STRING, 'always', 'scheme, host, path and query'],
-  host: [T.STRING, 'always', 'the host that was asked for, in lower case, without the port'],
+  host: [T.STRING, 'always', 'the requested host, in lower case, without the port'],
   scheme: [T.STRING, 'always', 'http or https'],
   version: [T.STRING, 'always', 'HTTP/1.1 or HTTP/2'],
   headers: [HEADERS, 'always', 'by name, in any case; repeated headers join with ", "'],
@@ -76,10 +76,14 @@ const request = struct('request', REQUEST)
 const RESPONSE = {
   code: [T.INT, 'always', 'the HTTP status'],
   headers: [HEADERS, 'always', 'by name, in any case'],
-  grpcStatus: [T.INT, 'on gRPC answers', 'the status in the trailers'],
+  grpcStatus: [T.INT, 'on gRPC responses', 'the status in the trailers'],
   bytes: [T.INT, 'always', 'the length of the body that was sent'],
-  duration: [T.DURATION, 'always', 'from the first byte of the request to the last of the answer'],
-  flags: [T.STRING, 'always', 'why the gateway answered by itself; empty where it did not'],
+  duration: [
+    T.DURATION,
+    'always',
+    'from the first byte of the request to the last of the response',
+  ],
+  flags: [T.STRING, 'always', 'why the gateway responded by itself; empty if it did not'],
 } as const satisfies Fields
 const response = struct('response', RESPONSE)
 
@@ -205,7 +209,7 @@ const TRAFFIC = [
     'after basicAuth',
     'the user',
   ),
-  variable('extauthz', JSON_MAP, 'after extAuthz', 'the metadata that the service answered'),
+  variable('extauthz', JSON_MAP, 'after extAuthz', 'the metadata that the service returned'),
   variable('proxy', place, 'always', 'where in the gateway the request is'),
 ]
 

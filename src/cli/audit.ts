@@ -19,7 +19,7 @@ verify finds lines that were changed, removed, added or moved, and files that we
 off; name all files of a chain, in any order. A log that was not closed is intact up to
 its last line only: lines after it may be missing. And the digests have no key, so that
 somebody who can write to the folder can compute them anew. Against both, keep the head,
-which \`audit head\` prints, where nobody can change it, and give it to verify.
+which \`audit head\` prints, where no one can change it, and give it to verify.
 
   --head HEAD   the chain must have this line, as 41:5e88…
   --format json the report as one object; --json for short

@@ -21,7 +21,7 @@ portcullis diff --cluster NEW
 
 Compares what two configurations decide, not how they are written. For every listener,
 route and backend it looks for a request that one admits and the other denies, and
-shows one that both configurations were asked about. "Proven" is said only if every part
+shows one that was evaluated with both configurations. "Proven" is said only if every part
 of the configuration that differs is accounted for, and every condition on the way is of
 a form that is looked into: ==, in, has, startsWith, endsWith, contains, exists(x, x == …),
 cidr().containsIP(), comparisons with numbers, and logic. Anything else is not known, and

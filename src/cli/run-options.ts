@@ -16,7 +16,7 @@ its own, in the folder that the variable PORTCULLIS_DATA names (of the user by d
       --strict      reject a configuration with any error as a whole, at the start and
                     on reload; this is the default
       --no-strict   apply it part by part: an invalid policy denies what it guards, an
-                    invalid route answers 500, an invalid listener closes its
+                    invalid route gets 500, an invalid listener closes its
                     connections, and the rest is served
       --xds ADDRESS serve what the controller at https://HOST:PORT delivers, part by
                     part; FILE has only \`config\` then. The default is the variable

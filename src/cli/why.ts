@@ -13,7 +13,7 @@ export const why = defineCommand({
 portcullis why --follow [--admin URL] [--format text|json]
 portcullis why ID --decisions FILE... [--format text|json]
 
-Asks a running gateway for the decision with this ID, which the client got as
+Gets a decision from a running gateway by its ID, which the client got as
 x-request-id, and tells which rule decided and why. Without ID it lists the latest
 denials.
 

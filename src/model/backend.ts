@@ -60,7 +60,7 @@ export interface AiBackend extends BackendIdentity {
   readonly kind: 'ai'
   readonly groups: readonly AiGroup[]
   /**
-   * Paths that pass although rules about models cannot see what is asked for there, as batches and
+   * Paths that are allowed although rules about models cannot see which model is used there, as batches and
    * files; with all that is below them.
    */
   readonly allowEndpoints?: readonly string[]

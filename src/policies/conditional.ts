@@ -37,7 +37,7 @@ export function appliesAlways(value: unknown): boolean {
 export const conditionOf = (guards: boolean) => ({
   condition: expression(guards ? 'rule' : 'bool')
     .optional()
-    .describe('When it applies. The last entry may leave it out: then it applies to the rest.'),
+    .describe('When it applies. Optional in the last entry, which then applies to the rest.'),
 })
 
 /** The list of `conditional`, of which only the last entry may be without a condition. */
@@ -61,7 +61,7 @@ export function entriesOf<E extends z.ZodType<{ readonly condition?: string | un
 export function orConditional<T extends z.ZodType, E extends z.ZodType<Entry>>(plain: T, entry: E) {
   const listed = z.strictObject({
     conditional: entriesOf(entry).describe(
-      'Several of them: the first applies whose condition says so, if there is any.',
+      'Several of them: the first whose condition is true applies, if any.',
     ),
   })
   return z.union([plain, listed]).describe(plain.description ?? '')

@@ -21,7 +21,7 @@ const PLACES = {
   header: z
     .strictObject({
       name: headerName().describe('The name of the header.'),
-      prefix: z.string().max(64).prefault('').describe('What stands before the credential.'),
+      prefix: z.string().max(64).prefault('').describe('The text before the credential.'),
     })
     .optional()
     .describe('In a header.'),
@@ -73,4 +73,6 @@ function placeAmong({ header, queryParameter, cookie }: Places): SentLocation {
 export const credentialLocation = (prefix: string) =>
   location
     .prefault({ header: { name: 'authorization', prefix } })
-    .describe(`Where the credential stands; the Authorization header behind \`${prefix}\`.`)
+    .describe(
+      `Where the credential is; by default in the Authorization header, after \`${prefix}\`.`,
+    )

@@ -13,7 +13,7 @@ export const NO_TIMEOUTS: Timeouts = { request: 0, backendRequest: 0 }
 
 /** Whether and how a request is sent again. */
 export interface Retry {
-  /** How often to try again at most. */
+  /** Max retries. */
   readonly attempts: number
   readonly statuses: ReadonlySet<number>
   /** Also where the connection broke before anything was answered. */

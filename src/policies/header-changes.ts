@@ -80,5 +80,5 @@ export const headerChanges = () =>
       'Headers that get this one value: name to value, or a list of `name` and `value`.',
     ),
     add: fields().describe('Headers that get a further value, in the same form.'),
-    remove: z.array(fieldName()).max(64).prefault([]).describe('Headers that are taken away.'),
+    remove: z.array(fieldName()).max(64).prefault([]).describe('Headers that are removed.'),
   })

@@ -172,7 +172,7 @@ export const DECISION_FIELDS = [
   { name: 'verdict', meaning: '`denied` or `allowed`' },
   {
     name: 'enforced',
-    meaning: '`false`: only blocks with `mode: Audit` deny it, so it was let through',
+    meaning: '`false`: only blocks with `mode: Audit` deny it, so it was allowed',
   },
   {
     name: 'cause',
@@ -187,10 +187,9 @@ export const DECISION_FIELDS = [
     name: 'reason',
     meaning:
       'of an error what went wrong; of an invalid policy the code and the message that it was ' +
-      'loaded with; of credentials the fault in one word, as `expired`; of a service that ' +
-      '`extAuthz` asks `denied`, or `unavailable` where it could not be asked',
+      'loaded with; of credentials the fault in one word, as `expired`; of a service that `extAuthz` calls `denied`, or `unavailable` if it could not be reached',
   },
-  { name: 'detail', meaning: 'more about the fault of credentials, or what the service answered' },
+  { name: 'detail', meaning: 'more about the fault of credentials, or what the service responded' },
   {
     name: 'credentials',
     meaning:
@@ -244,13 +243,13 @@ export const DECISION_FIELDS = [
   { name: 'method', meaning: 'the method' },
   { name: 'host', meaning: 'the host' },
   { name: 'path', meaning: 'the path, without the query' },
-  { name: 'status', meaning: 'what was answered' },
+  { name: 'status', meaning: 'the response' },
   { name: 'port', meaning: 'the port of the listener' },
   { name: 'source', meaning: 'address and port of the client' },
   {
     name: 'peer',
     meaning:
-      'address and port of whoever connected, if a trusted proxy says that the client is another',
+      'address and port of the peer of the connection, if a trusted proxy says that the client is another',
   },
   { name: 'sni', meaning: 'the server name that the client sent' },
   {
@@ -258,8 +257,7 @@ export const DECISION_FIELDS = [
     meaning:
       'of a request, the variables that authentication set: `variable` (`jwt`, `apiKey`, ' +
       '`basicAuth`, `extauthz`), and `policy`, `section`, `level` and `kind` of the ' +
-      'authentication. A variable that is not listed was unset: empty means that nobody was ' +
-      'identified',
+      'authentication. A variable that is not listed was unset: empty means that no client was identified',
   },
   {
     name: 'attributes',

@@ -27,7 +27,7 @@ export const LOG_FIELDS = [
   { name: 'http.host', meaning: 'the host, from Host or :authority', example: 'shop.example' },
   { name: 'http.path', meaning: 'the path, without the query', example: '/orders/7' },
   { name: 'http.version', meaning: 'the version that the client speaks', example: 'HTTP/1.1' },
-  { name: 'http.status', meaning: 'the status that was answered', example: '200' },
+  { name: 'http.status', meaning: 'the status of the response', example: '200' },
   { name: 'grpc.status', meaning: 'the status of gRPC', example: '0' },
   {
     name: 'tls.sni',
@@ -47,7 +47,7 @@ export const LOG_FIELDS = [
   { name: 'protocol', meaning: '`tcp` where it is no request of HTTP', example: 'tcp' },
   {
     name: 'gen_ai.operation.name',
-    meaning: 'of a call to a model, what was asked for: `chat`, `embeddings`, `count-tokens`',
+    meaning: 'of a call to a model, the operation: `chat`, `embeddings`, `count-tokens`',
     example: 'chat',
   },
   { name: 'gen_ai.provider.name', meaning: 'who makes the provider', example: 'openai' },
@@ -122,12 +122,12 @@ export const LOG_FIELDS = [
   { name: 'error', meaning: 'what went wrong, in words', example: '"authorization failed"' },
   {
     name: 'reason',
-    meaning: 'who or what made the answer, or why a connection ended',
+    meaning: 'who or what made the response, or why a connection ended',
     example: 'upstream',
   },
   {
     name: 'detail',
-    meaning: 'more of the reason, as what a refused request had wrong',
+    meaning: 'more of the reason, such as what was wrong with a rejected request',
     example: 'both-lengths',
   },
   { name: 'bytes.received', meaning: 'bytes of the body, or of the connection', example: '0' },

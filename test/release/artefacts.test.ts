@@ -50,8 +50,6 @@ describe('a release', { skip: whyNot() }, () => {
   ]
   for (const [name, install] of ways) {
     it(`${name}: install, first minute, one page of each kind, uninstall`, (test) => {
-      if (name === 'the image')
-        return test.skip('its folders for temporary files are not set up yet')
       const home = mkdtempSync(join(folder, 'home-'))
       const installed = install(home)
       const steps = walk(home, installed)

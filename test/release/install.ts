@@ -61,13 +61,17 @@ export function installImage(archive: string, home: string): Installed {
   writeFileSync(
     join(path, 'portcullis'),
     `#!/bin/sh
+export HOME=/home TMPDIR=/tmp
 exec unshare --root=${root} --wd="/work/\${PWD##*/}" --setuid ${user} --setgid ${group} -- ${command} "$@"
 `,
     { mode: 0o755 },
   )
   const folder = join(root, 'work')
-  mkdirSync(folder, { mode: 0o777 })
-  chmodSync(folder, 0o777)
+  // What whoever runs an image mounts into it: files of the user, and a place for temporary ones.
+  for (const name of ['work', 'tmp', 'home']) {
+    mkdirSync(join(root, name), { recursive: true })
+    chmodSync(join(root, name), 0o777)
+  }
   return { folder, path, uninstall: () => rmSync(root, { recursive: true }) }
 }
 

@@ -29,7 +29,8 @@ export const CONTROLLER_ROW: Row = {
     },
     {
       title: 'From change to proxy',
-      description: 'From seeing a change to the answer of the last proxy that it concerns.',
+      description:
+        'From seeing a change to the acknowledgement of the last proxy that it concerns.',
       unit: 's',
       queries: quantiles('portcullis_controller_delivery_duration_seconds'),
     },

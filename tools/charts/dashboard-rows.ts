@@ -39,7 +39,7 @@ export const DASHBOARD_ROWS: readonly Row[] = [
       },
       {
         title: 'Requests in progress',
-        description: 'Requests whose answer has not ended, open streams included.',
+        description: 'Requests whose response is not complete, open streams included.',
         queries: { '{{listener}}': 'sum by (listener) (portcullis_requests_active)' },
       },
       {

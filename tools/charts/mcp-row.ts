@@ -63,7 +63,7 @@ export const MCP_ROW: Row = {
     },
     {
       title: 'New sessions',
-      description: 'Sessions that were begun, taken over from another replica, or refused.',
+      description: 'Sessions that were begun, taken over from another replica, or rejected.',
       unit: 'ops',
       queries: { '{{outcome}}': `sum by (outcome) (${rate('portcullis_mcp_sessions_total')})` },
     },

@@ -163,7 +163,7 @@ const extAuth = withBackendRef(
   'The service to call.',
   of('extAuthz', {
     ...NO_TARGET,
-    failureMode: words('What happens when the service cannot be asked.', ['Deny', 'Allow'], 'Deny'),
+    failureMode: words('What happens if the service cannot be reached.', ['Deny', 'Allow'], 'Deny'),
   }),
 )
 
@@ -199,11 +199,11 @@ const remoteLimits = withBackendRef(
   'The rate limit service.',
   of('remoteRateLimit', {
     ...NO_TARGET,
-    failureMode: words('What happens when the service cannot be asked.', ['Deny', 'Allow'], 'Deny'),
+    failureMode: words('What happens if the service cannot be reached.', ['Deny', 'Allow'], 'Deny'),
   }),
 )
 const rateLimit = object(
-  'Rejects with 429 what comes too often. In files these are `localRateLimit` and ' +
+  'Rejects requests over the limit with 429. In files these are `localRateLimit` and ' +
     '`remoteRateLimit`.',
   {
     local: { ...limits, items: limit },
@@ -235,7 +235,7 @@ const headerChanges = (what: string, further: Readonly<Record<string, Structural
     ...further,
     set: headerFields('Headers that get this one value.'),
     add: headerFields('Headers that get a further value.'),
-    remove: list('Headers that are taken away.', headerName('Its name.'), 0, 16),
+    remove: list('Headers that are removed.', headerName('Its name.'), 0, 16),
   })
 const computedHeaders: Structural = {
   description:
@@ -352,14 +352,14 @@ export const FRONTEND: Readonly<Record<string, Structural>> = {
   }),
   http: of('frontendHttp'),
   // The word of others that nothing here does is refused by the API server already.
-  connect: of('connect', { mode: words('Deny: CONNECT is answered with 405.', ['Deny'], 'Deny') }),
+  connect: of('connect', { mode: words('Deny: CONNECT gets 405.', ['Deny'], 'Deny') }),
   accessLog: of('accessLog'),
   tracing: withBackendRef(
     'The collector.',
     of('tracing', {
       ...NO_TARGET,
       randomSampling: sampling('The share of requests that begin a trace.'),
-      clientSampling: sampling("Whether a client's wish to be traced is granted."),
+      clientSampling: sampling('Whether traces that clients begin are continued.'),
     }),
   ),
   ...plain('frontend'),

@@ -106,7 +106,7 @@ export const proxyBackend: Kind = {
         exactlyOne(['host', 'unixPath']),
         { rule: 'has(self.host) == has(self.port)', message: 'host and port go together' },
       ),
-      dynamicForwardProxy: object('Whatever host the request itself asks for.', {}),
+      dynamicForwardProxy: object('The host of the request.', {}),
       a2a: object('An agent.', { 'host!': host('Where it is.'), 'port!': port }),
       policies: object('For requests to this backend.', { ...BACKEND, mcp: MCP }),
     },

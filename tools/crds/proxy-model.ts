@@ -102,7 +102,9 @@ export const proxyModel: Kind = {
         'Public',
       ),
       provider: words('Who serves it.', PROVIDERS),
-      model: modelName('The model to ask the provider for; the one that was asked for by default.'),
+      model: modelName(
+        'The model to request from the provider; by default, the one that was requested.',
+      ),
       baseURL: {
         ...text('Where the API is.', { pattern: '^https?://[^\\s?#@]+$' }),
       },

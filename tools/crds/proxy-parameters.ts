@@ -86,7 +86,7 @@ export const proxyParameters: Kind = {
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['name'],
       },
-      resources: object('What proxies ask for, and what they may use at most.', {
+      resources: object('Resource requests and limits of proxies.', {
         requests: quantities,
         limits: quantities,
       }),

@@ -68,10 +68,49 @@ describe('the ad-hoc signature of a program for macOS', () => {
     assert.equal(directory.toString('latin1', at, at + 11), 'portcullis\0')
   })
 
-  it('rejects what is no program for macOS, or has no room for one', () => {
+  it('rejects what is no program for macOS', () => {
     assert.throws(() => signMachO(Buffer.alloc(64), 'a'), /no 64-bit Mach-O/)
-    const without = program(code, 64)
-    without.writeUInt32LE(2, 16)
-    assert.throws(() => signMachO(without, 'a'), /no room/)
+  })
+})
+
+/** A program without a signature, nor a command that names one, whose first section is there. */
+function unsigned(length: number, firstSection: number): Buffer {
+  const bytes = Buffer.alloc(length, 7)
+  bytes.fill(0, 0, 512)
+  bytes.writeUInt32LE(0xfeedfacf, 0)
+  bytes.writeUInt32LE(2, 16)
+  bytes.writeUInt32LE(72 + 80 + 72, 20)
+  segment(bytes, 32, '__TEXT', [0x1_0000_0000n, 0x4000n, 0n, 0x1000n])
+  bytes.writeUInt32LE(72 + 80, 36)
+  bytes.writeUInt32LE(1, 32 + 64)
+  bytes.writeUInt32LE(firstSection, 32 + 72 + 48)
+  const size = BigInt(length) - 0x1000n
+  segment(bytes, 184, '__LINKEDIT', [0x1_0000_4000n, 0x4000n, 0x1000n, size])
+  return bytes
+}
+
+describe('the signature of a program that has none', () => {
+  const END = 32 + 72 + 80 + 72
+
+  it('is named by a command behind the others, and stands behind the end of the file', () => {
+    const length = 3 * PAGE + 100
+    const signed = signMachO(unsigned(length, 512), 'portcullis')
+    const code = length + 12
+    assert.deepEqual(
+      [16, 20, END, END + 4, END + 8].map((at) => signed.readUInt32LE(at)),
+      [3, 72 + 80 + 72 + 16, 0x1d, 16, code],
+    )
+    assert.equal(signed.readUInt32LE(END + 12), signed.length - code)
+    assert.equal(signed.readUInt32BE(code), 0xfade0cc0)
+    assert.equal(
+      signed.readBigUInt64LE(184 + 40) + signed.readBigUInt64LE(184 + 48),
+      BigInt(signed.length),
+    )
+    assert.ok(signMachO(signed, 'portcullis').equals(signed))
+  })
+
+  it('needs room before the first section', () => {
+    assert.doesNotThrow(() => signMachO(unsigned(2 * PAGE, END + 16), 'a'))
+    assert.throws(() => signMachO(unsigned(2 * PAGE, END + 15), 'a'), /no room/)
   })
 })

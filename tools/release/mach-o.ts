@@ -20,6 +20,10 @@ const MEMORY_PAGE = 0x4000n
 const DIGEST = 32
 const SUPER_BLOB_HEADER = 12 + 8
 const DIRECTORY_HEADER = 88
+/** Where load commands begin, behind the header. */
+const COMMANDS = 32
+const SIGNATURE_COMMAND = 16
+const NO_ROOM = 'the Mach-O file has no room for a signature'
 
 interface Layout {
   /** Offsets of the load commands in the file. */
@@ -29,8 +33,9 @@ interface Layout {
   readonly textSize: bigint
 }
 
-/** The program with an ad-hoc signature in the place of the one that it has. */
-export function signMachO(program: Buffer, identifier: string): Buffer {
+/** The program with an ad-hoc signature, in the place of the one that it has, if any. */
+export function signMachO(unsigned: Buffer, identifier: string): Buffer {
+  const program = withSignatureCommand(unsigned)
   const { signature, linkEdit, textOffset, textSize } = layoutOf(program)
   const codeSize = program.readUInt32LE(signature + 8)
   const pages = Math.ceil(codeSize / PAGE)
@@ -78,22 +83,62 @@ export function signMachO(program: Buffer, identifier: string): Buffer {
   return signed
 }
 
-function layoutOf(program: Buffer): Layout {
+/**
+ * What injects a program into Node removes the signature and the command that names it. The new one
+ * goes behind the last command, where linkers leave room before the first section; the signature
+ * itself behind the end of the file.
+ */
+function withSignatureCommand(program: Buffer): Buffer {
+  const commands = [...commandsOf(program)]
+  if (commands.some(({ kind }) => kind === CODE_SIGNATURE)) return program
+  const end = COMMANDS + program.readUInt32LE(20)
+  const first = Math.min(...commands.flatMap(({ at, kind }) => sectionsOf(program, at, kind)))
+  if (end + SIGNATURE_COMMAND > first) throw new Error(NO_ROOM)
+  const codeSize = Number(roundUp(BigInt(program.length), 16n))
+  const made = Buffer.concat([program, Buffer.alloc(codeSize - program.length)])
+  made.writeUInt32LE(commands.length + 1, 16)
+  made.writeUInt32LE(end - COMMANDS + SIGNATURE_COMMAND, 20)
+  const words = [CODE_SIGNATURE, SIGNATURE_COMMAND, codeSize, 0]
+  for (const [index, word] of words.entries()) made.writeUInt32LE(word, end + 4 * index)
+  return made
+}
+
+interface Command {
+  readonly at: number
+  readonly kind: number
+}
+
+function* commandsOf(program: Buffer): Iterable<Command> {
   if (program.readUInt32LE(0) !== MAGIC_64) throw new Error('this is no 64-bit Mach-O file')
-  const commands = program.readUInt32LE(16)
+  const count = program.readUInt32LE(16)
+  for (let index = 0, at = COMMANDS; index < count; index++) {
+    yield { at, kind: program.readUInt32LE(at) }
+    at += program.readUInt32LE(at + 4)
+  }
+}
+
+/** Where the sections of a segment begin in the file. */
+function sectionsOf(program: Buffer, at: number, kind: number): readonly number[] {
+  if (kind !== SEGMENT_64) return []
+  const count = program.readUInt32LE(at + 64)
+  const offsets = Array.from({ length: count }, (_, i) =>
+    program.readUInt32LE(at + 72 + i * 80 + 48),
+  )
+  return offsets.filter((offset) => offset > 0)
+}
+
+function layoutOf(program: Buffer): Layout {
   let [signature, linkEdit, text] = [0, 0, 0]
-  for (let index = 0, at = 32; index < commands; index++) {
-    const kind = program.readUInt32LE(at)
+  for (const { at, kind } of commandsOf(program)) {
     if (kind === CODE_SIGNATURE) signature = at
     if (kind === SEGMENT_64) {
       const segment = program.toString('latin1', at + 8, at + 24).replace(/\0+$/, '')
       if (segment === '__LINKEDIT') linkEdit = at
       if (segment === '__TEXT') text = at
     }
-    at += program.readUInt32LE(at + 4)
   }
   if (signature === 0 || linkEdit === 0 || text === 0) {
-    throw new Error('the Mach-O file has no room for a signature')
+    throw new Error(NO_ROOM)
   }
   return {
     signature,

@@ -59,7 +59,7 @@ export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/api/health',
-    summary: 'Whether the gateway serves, and how it stands with its storage.',
+    summary: 'Whether the gateway serves, and the state of its storage.',
     role: 'viewer',
     responses: { 200: { description: 'How it is.', schema: health } },
     run: (_, deps) => ok(healthOf(deps)),
@@ -146,7 +146,7 @@ export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/api/llm/catalogue',
-    summary: 'Models that can be asked for, and the providers that serve them.',
+    summary: 'Models that clients can request, and the providers that serve them.',
     role: 'viewer',
     responses: { 200: { description: 'By backend.', schema: catalogue } },
     run: (_, deps) => ok(modelsOf(deps)),

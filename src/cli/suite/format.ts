@@ -34,11 +34,11 @@ const upstream = z.strictObject({
 })
 
 const outcome = z.strictObject({
-  status: z.int().min(100).max(599).optional().describe('The status of the answer.'),
+  status: z.int().min(100).max(599).optional().describe('The status of the response.'),
   closed: z
     .literal(true)
     .optional()
-    .describe('The connection is closed before any byte of an answer.'),
+    .describe('The connection is closed before any byte of a response.'),
   because: z
     .string()
     .optional()
@@ -48,8 +48,8 @@ const outcome = z.strictObject({
   headers: z
     .record(z.string(), z.string().nullable())
     .optional()
-    .describe('Headers of the answer; `null`: one that is not there.'),
-  body: z.string().optional().describe('A part of the body of the answer.'),
+    .describe('Headers of the response; `null`: one that is not there.'),
+  body: z.string().optional().describe('A part of the body of the response.'),
   upstream: z
     .union([upstream, z.literal(false)])
     .optional()
@@ -81,7 +81,7 @@ const request = z.strictObject({
     .describe('What the token is like; it carries the claims of `as` all the same.'),
   method: z.string().default('GET').describe('The method.'),
   path: z.string().default('/').describe('Path and query, sent as it is.'),
-  host: z.string().default('example.com').describe('The host that is asked for.'),
+  host: z.string().default('example.com').describe('The requested host.'),
   headers: headers.default({}).describe('Several values of one name are a list.'),
   body: z.string().optional().describe('The body.'),
   from: address
@@ -138,7 +138,7 @@ export const suiteSchema = z
         }),
       )
       .default({})
-      .describe('What stand-ins of backends answer; 200 and the name of the backend by default.'),
+      .describe('What test backends respond with; 200 and the name of the backend by default.'),
     requests: z.array(request).default([]).describe('The cases, run in this order.'),
     invariants: z
       .array(invariant)

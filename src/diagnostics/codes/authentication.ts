@@ -11,7 +11,7 @@ export const AUTHENTICATION_CODES = defineCodes('PC05', 'Authentication', [
     explanation:
       'A key in a key set cannot verify tokens: it has no `kid`, is not for signatures, is a ' +
       'private key or a shared secret, is too short, or is one of two keys with the same `kid`. ' +
-      'Tokens that name it are refused; the other keys of the set are used. Publish a public key ' +
+      'Tokens that name it are rejected; the other keys of the set are used. Publish a public key ' +
       'of at least 2048 bits (RSA), or on P-256, P-384, P-521, Ed25519 or Ed448, with a `kid` of ' +
       'its own and `use: sig`.',
     example: {
@@ -43,8 +43,7 @@ export const AUTHENTICATION_CODES = defineCodes('PC05', 'Authentication', [
     title: 'an issuer has no key that can be used',
     explanation:
       'The key set of an issuer in the configuration is empty, or none of its keys can verify ' +
-      'tokens, so that every token of the issuer is refused and nobody gets through who has no ' +
-      'other credential. Put the public keys of the issuer into the set, or let the gateway fetch ' +
+      'tokens, so that every token of the issuer is rejected, and with it every client that has no other credential. Put the public keys of the issuer into the set, or let the gateway fetch ' +
       'them with `url`.',
     example: {
       language: 'yaml',
@@ -56,10 +55,9 @@ export const AUTHENTICATION_CODES = defineCodes('PC05', 'Authentication', [
   {
     code: 'PC0504',
     severity: 'warning',
-    title: 'a credential stands in the file',
+    title: 'a credential is written in the file',
     explanation:
-      'An API key is written in the configuration as it is, so that whoever can read the file, a ' +
-      'copy of it or its history can use the key. The gateway itself keeps only the digest. Write ' +
+      'An API key is written in the configuration as it is, so that anyone who can read the file, a copy of it or its history can use the key. The gateway itself keeps only the digest. Write ' +
       'the digest instead, which is worth nothing to a reader: `keyHash: sha256:` and what ' +
       '`printf %s KEY | sha256sum` prints; or take the key from the environment.',
     example: {
@@ -75,10 +73,9 @@ export const AUTHENTICATION_CODES = defineCodes('PC05', 'Authentication', [
     explanation:
       'A policy names a secret (the users of `basicAuth`, the key of `backendAuth`) whose text did ' +
       'not come with the configuration. Configurations name secrets and their versions; the texts ' +
-      'travel beside them, so that no dump shows one. Without the text nobody could sign in, and a ' +
+      'travel beside them, so that no dump shows one. Without the text no one could sign in, and a ' +
       'backend would get no key: requests that the policy was to guard get 500, and the log and ' +
-      'the status of the policy say so. Write the configuration anew, or look at what stands ' +
-      'between its source and the gateway: a dump of a configuration, for one, has no texts.',
+      'the status of the policy say so. Write the configuration anew, or look at what is between its source and the gateway: a dump of a configuration, for one, has no texts.',
     example: {
       language: 'yaml',
       wrong: `${HEAD}    basicAuth:\n      htpasswd: { secretRef: users.htpasswd, version: 9f86d081 }`,

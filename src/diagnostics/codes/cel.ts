@@ -6,7 +6,7 @@ export const CEL_CODES = defineCodes('PC01', 'Expressions (CEL)', [
     severity: 'error',
     title: 'syntax error',
     explanation:
-      'The text is not a CEL expression: the caret stands where reading it stopped making sense. ' +
+      'The text is not a CEL expression: the caret marks where the expression stopped making sense. ' +
       'Common causes are a missing quote or parenthesis, `=` or `and` in place of `==` and `&&`, ' +
       'and a reserved word used as a name. A field whose name has a hyphen or another character ' +
       'outside letters, digits and `_` is written with backquotes or as an index.',
@@ -41,8 +41,7 @@ export const CEL_CODES = defineCodes('PC01', 'Expressions (CEL)', [
       'No variable of this name exists at any stage. Names are case-sensitive, and everything ' +
       'about a request hangs under a few roots such as `request`, `source`, `destination` and ' +
       '`jwt`. A word that was meant as text needs quotes. An unknown variable would never have a ' +
-      'value, so the rule could never match: an Allow or Require rule would refuse everyone and a ' +
-      'Deny rule would stop no one.',
+      'value, so the rule could never match: an Allow or Require rule would deny everyone and a Deny rule would deny no one.',
     example: {
       language: 'cel',
       wrong: "req.method == 'GET'",
@@ -104,7 +103,7 @@ export const CEL_CODES = defineCodes('PC01', 'Expressions (CEL)', [
     title: 'cannot compare an IP address with a string',
     explanation:
       '`source.address` is an IP address, not text, and a range such as `10.0.0.0/8` is not an ' +
-      'address: the comparison is never true, whoever connects. Test whether the address lies in ' +
+      'address: the comparison is never true for any client. Test whether the address lies in ' +
       'a range with `cidr(…).containsIP(…)`. One exact address may be compared as it is, ' +
       "`source.address == '10.0.0.7'`, and `string(source.address)` gives the text where text is " +
       'needed.',

@@ -54,7 +54,7 @@ export const DELIVERY_CODES = defineCodes('PC08', 'Delivery to proxies', [
     explanation:
       'The proxy is started with `--xds`, or with the variable `PORTCULLIS_XDS_ADDRESS`, so that a ' +
       'controller delivers what it serves. The file then has settings of the process alone, under ' +
-      '`config`: routes and policies in it would never be served, and nobody would notice. In a ' +
+      '`config`: routes and policies in it would never be served, and no one would notice. In a ' +
       'cluster the file is made from `rawConfig` of ProxyParameters.',
     example: {
       language: 'yaml',

@@ -27,8 +27,7 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
       'The text cannot be read as YAML (JSON is YAML, too). Common causes are an indentation that ' +
       'does not fit the lines around it, a tab, a quote or a bracket that is never closed, and a ' +
       'value with a colon or a `#` in it that needs quotes. Expressions are best written in ' +
-      'double quotes, or as a block behind `|`. Nothing else of the file is looked at before ' +
-      'this is mended.',
+      'double quotes, or as a block behind `|`. Nothing else of the file is checked before this is fixed.',
     example: {
       language: 'yaml',
       wrong: 'gateways:\n  default:\n    port: 8080\n   tls: {}',
@@ -43,7 +42,7 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
       'A mapping has the same key twice. Only one of the two could hold, and which one that is ' +
       'differs from parser to parser, so that what one person reads is not what the gateway does. ' +
       'It often happens when a block is pasted below another one of the same name. Keep one of ' +
-      'them, or join what stands under both.',
+      'them, or join what is below both.',
     example: {
       language: 'yaml',
       wrong: 'gateways:\n  default: { port: 8080 }\n  default: { port: 8081 }',
@@ -55,12 +54,11 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
     severity: 'error',
     title: 'an environment variable is not set',
     explanation:
-      '`${NAME}` within a value, and `$NAME` as the whole value, stand for an environment variable ' +
-      'of the gateway; within a longer value `$NAME` is only text. The variable is not set, and to ' +
+      '`${NAME}` and `$NAME` in a value are replaced by an environment variable of the gateway; within a longer value `$NAME` is only text. The variable is not set, and to ' +
       'go on with an empty string would be worse than to stop. Set the variable, or write what to ' +
-      'use in its place: `${NAME:-value}`. `$$` stands for one dollar wherever it is written: use ' +
+      'use in its place: `${NAME:-value}`. `$$` is one dollar wherever it is written: use ' +
       'it before `{`, for a value such as `$NAME` that is no variable, and twice for two dollars. ' +
-      'Any other dollar stands for itself.',
+      'Any other dollar is a dollar.',
     example: {
       language: 'yaml',
       wrong: 'config:\n  logging:\n    level: ${LOG_LEVEL}',
@@ -83,6 +81,21 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
     },
   },
   {
+    code: 'PC0206',
+    severity: 'error',
+    title: 'a part of YAML that configuration does not use',
+    explanation:
+      'YAML knows more than a configuration needs: several documents in one file, tags, keys that ' +
+      'are not text, aliases that contain themselves or that expand to more than fits into memory. ' +
+      'They are rejected, because each of them can surprise. Anchors, aliases and ' +
+      'merge keys (`<<`) are fine.',
+    example: {
+      language: 'yaml',
+      wrong: 'gateways:\n  default: { port: 8080 }\n---\nroutes: []',
+      right: 'gateways:\n  default: { port: 8080 }\nroutes: []',
+    },
+  },
+  {
     code: 'PC0207',
     severity: 'warning',
     title: 'a variable in a longer value is not set',
@@ -102,29 +115,12 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
     },
   },
   {
-    code: 'PC0206',
-    severity: 'error',
-    title: 'a part of YAML that configuration does not use',
-    explanation:
-      'YAML knows more than a configuration needs: several documents in one file, tags, keys that ' +
-      'are not text, aliases that contain themselves or that stand for more than fits into memory. ' +
-      'They are refused, because each of them has a surprise for somebody. Anchors, aliases and ' +
-      'merge keys (`<<`) are fine.',
-    example: {
-      language: 'yaml',
-      wrong: 'gateways:\n  default: { port: 8080 }\n---\nroutes: []',
-      right: 'gateways:\n  default: { port: 8080 }\nroutes: []',
-    },
-  },
-  {
     code: 'PC0210',
     severity: 'error',
     title: 'an unknown key',
     explanation:
-      'Nothing reads this key at this place. A misspelt key that is ignored is a rule that does ' +
-      'not hold and that nobody misses, so it is refused, and what it belongs to fails closed. The ' +
-      'hint has the nearest key that exists, or all of them. Look at the indentation, too: the ' +
-      'key may be right, and stand one level too high or too low.',
+      'Nothing reads this key at this place. A misspelt key that is ignored is a rule that is not enforced without anyone noticing, so it is rejected, and what it belongs to fails closed. The ' +
+      'hint has the nearest key that exists, or all of them. Look at the indentation, too: the key may be right, but one level too high or too low.',
     example: {
       language: 'yaml',
       wrong: 'gateways:\n  default:\n    prot: 8080\n    port: 8080',
@@ -136,8 +132,7 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
     severity: 'error',
     title: 'something is missing',
     explanation:
-      'A key that is needed is not there, or none of several keys of which one is needed. The ' +
-      'caret stands at the mapping that lacks it. There is no default for such keys, because ' +
+      'A key that is needed is not there, or none of several keys of which one is needed. The caret marks the mapping that lacks it. There is no default for such keys, because ' +
       'every default would be a guess about what the gateway should admit or where it should ' +
       'send requests.',
     example: {
@@ -225,9 +220,8 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
     title: 'known, but not supported',
     explanation:
       'The name is known, from files that were written for other gateways or from other places, ' +
-      'and nothing here does what it asks for: requests cannot be judged where there are only ' +
-      'connections, for one. It is refused rather than ignored, because a policy that nothing ' +
-      'enforces looks like protection and is none; what it was to guard fails closed. Remove it, ' +
+      'and nothing here implements it: requests cannot be judged where there are only ' +
+      'connections, for one. It is rejected rather than ignored, because a policy that nothing enforces looks like protection and is none; what it was to guard fails closed. Remove it, ' +
       'or express it by the policies that there are.',
     example: {
       language: 'yaml',
@@ -244,8 +238,8 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
     explanation:
       'The section or the kind of backend is part of the configuration and is checked like all ' +
       'others, but this version has no part that serves it yet: nothing listens for it, and a ' +
-      'route that leads to such a backend answers 500. A `service` of Kubernetes is not looked up ' +
-      'for a file, and routes to it answer 503. A setting of `config` or of an AI provider does ' +
+      'route that leads to such a backend gets 500. A `service` of Kubernetes is not looked up ' +
+      'for a file, and routes to it respond with 503. A setting of `config` or of an AI provider does ' +
       'nothing. The rest of the file is served.',
     example: {
       language: 'yaml',
@@ -259,9 +253,8 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
     title: 'a setting without effect',
     explanation:
       'The setting is taken from files that were written for other gateways, so that they can be ' +
-      'used as they are, but it has no meaning here. It does no harm, and it does nothing. Remove ' +
-      'it, so that nobody relies on it. A policy of a gateway with listeners of several protocols ' +
-      'is told of in the same way where it holds for some of them alone, and so is a policy about ' +
+      'used as they are, but it has no meaning here. It does no harm, and it does nothing. Remove it, so that no one relies on it. A policy of a gateway with listeners of several protocols ' +
+      'is reported in the same way if it applies to some of them alone, and so is a policy about ' +
       'the endpoints of a backend (`loadBalancer`, `healthCheck`, `outlierDetection`) on a ' +
       '`dynamic` one, which has none: each request names its own target. One provider of an AI ' +
       'backend has one address, and nothing to balance.',
@@ -279,8 +272,7 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
       'What is written is in order by itself and does nothing, because of something else in the ' +
       'same policy or at the same route. `timeout.request` bounds the whole exchange, all attempts ' +
       'included, so that a longer `timeout.backendRequest` is never reached. `requestRedirect` and ' +
-      '`directResponse` answer every request of their route, so that nothing is rewritten, ' +
-      'mirrored, tried again or answered in another way there.',
+      '`directResponse` respond to every request of their route, so that nothing is rewritten, mirrored or retried there.',
     example: {
       language: 'yaml',
       wrong:

@@ -52,9 +52,8 @@ export const KUBERNETES_CODES = defineCodes('PC07', 'Kubernetes objects', [
     severity: 'error',
     title: 'something that is not supported here',
     explanation:
-      'The object asks for something that this version does not do, or that cannot be combined: a ' +
-      'protocol, a type of match or filter, a kind of route on a listener. What it asks for is ' +
-      'rejected rather than ignored: a rule of a route answers 500, a listener is not opened.',
+      'The object requests something that this version does not do, or that cannot be combined: a ' +
+      'protocol, a type of match or filter, a kind of route on a listener. It is rejected rather than ignored: a rule of a route responds with 500, a listener is not opened.',
     example: {
       language: 'text',
       wrong: 'filters: [{ type: ExtensionRef, extensionRef: { group: x, kind: Y, name: z } }]',

@@ -8,12 +8,12 @@ export const LINT_RULE_CODES: readonly CodeRecord[] = [
   {
     code: 'AZ001',
     severity: 'error',
-    title: 'a rule reads a token that nobody verified',
+    title: 'a rule reads a token that is not verified',
     explanation:
       'The rule reads `jwt` (or `apiKey`, `basicAuth`, `extauthz`), and neither its own policy ' +
       'nor an enclosing level has the authentication that would set it. The rule then never ' +
-      'matches: an Allow or Require rule refuses everyone, and a Deny rule stops no one. An ' +
-      'authentication of another policy at the same level lends its claims to nobody. It is a ' +
+      'matches: an Allow or Require rule denies everyone, and a Deny rule denies no one. An ' +
+      'authentication of another policy at the same level does not count. It is a ' +
       'warning where other parts of the rule can still match.',
     example: {
       language: 'yaml',
@@ -24,12 +24,12 @@ export const LINT_RULE_CODES: readonly CodeRecord[] = [
   {
     code: 'AZ002',
     severity: 'error',
-    title: 'a Deny rule that lets pass who lacks what it compares',
+    title: 'a Deny rule that is skipped when the attribute is missing',
     explanation:
       'A comparison with something that is absent is an error, and a Deny rule that errors does ' +
-      "not fire: `jwt.group != 'eng'` denies nobody whose token has no group. It is told only " +
-      'where a request without the attribute is proven to escape the rule and nothing else ' +
-      'refuses it. Say what must hold with Require instead, or test the presence as well.',
+      "not fire: `jwt.group != 'eng'` does not deny requests whose token has no group. It is reported only " +
+      'if a request without the attribute is proven to escape the rule and nothing else ' +
+      'denies it. Say what must hold with Require instead, or test the presence as well.',
     example: {
       language: 'yaml',
       wrong: guarded(GET, "deny: request.headers['x-tier'] != 'gold'"),
@@ -42,9 +42,8 @@ export const LINT_RULE_CODES: readonly CodeRecord[] = [
     title: 'an address is compared with text',
     explanation:
       '`source.address` is an IP address and not a text, and a range such as `10.0.0.0/8` is not ' +
-      'an address: the comparison is never true, whoever connects. A range is tested with ' +
-      '`cidr(…).containsIP(…)`; one exact address may be compared as it is. The reader of the ' +
-      'configuration refuses the rule as PC0107.',
+      'an address: the comparison is never true for any client. A range is tested with ' +
+      '`cidr(…).containsIP(…)`; one exact address may be compared as it is. The reader of the configuration rejects the rule as PC0107.',
     example: {
       language: 'yaml',
       wrong: guarded("allow: source.address == '10.0.0.0/8'"),
@@ -73,8 +72,7 @@ export const LINT_RULE_CODES: readonly CodeRecord[] = [
     explanation:
       'The variable exists, but not where the rule runs: a connection has no `request`, and MCP ' +
       'messages are known to MCP rules alone. A rule that reads what is never set never matches. ' +
-      'Move it to the stage that knows the variable. The reader of the configuration refuses the ' +
-      'rule as PC0104.',
+      'Move it to the stage that knows the variable. The reader of the configuration rejects the rule as PC0104.',
     example: {
       language: 'yaml',
       wrong: guarded("allow: mcp.tool.name == 'echo'"),
@@ -87,9 +85,7 @@ export const LINT_RULE_CODES: readonly CodeRecord[] = [
     title: 'a rule that holds for who lacks what it looks at',
     explanation:
       'An Allow or Require rule of the form `!has(x) || …` is true for every request without x, ' +
-      'so leaving something out is a way past it. It is told only where such a request is proven ' +
-      'to pass all rules. Without the test, a missing value makes the rule an error, which does ' +
-      'not match, and so refuses.',
+      'so leaving something out is a way past it. It is reported only if such a request is proven to pass all rules. Without the test, a missing value makes the rule an error, which does not match, and so denies.',
     example: {
       language: 'yaml',
       wrong: guarded(
@@ -105,8 +101,7 @@ export const LINT_RULE_CODES: readonly CodeRecord[] = [
     explanation:
       'A rule matches only when it is exactly true. A claim is whatever the issuer wrote, and ' +
       "`'true'` or `1` are not true, so the rule silently does not match. Compare it with a " +
-      'value. Where the type is known and is not boolean the reader of the configuration refuses ' +
-      'the rule as PC0109, and this is an error.',
+      'value. Where the type is known and is not boolean the reader of the configuration rejects the rule as PC0109, and this is an error.',
     example: {
       language: 'yaml',
       wrong: withToken('allow: jwt.admin'),
@@ -120,8 +115,7 @@ export const LINT_RULE_CODES: readonly CodeRecord[] = [
     explanation:
       "`startsWith('/api')` also matches `/apix`, and a Deny rule for exactly `/admin` leaves " +
       '`/admin/` and everything below it open. Patterns that are not anchored match anywhere in ' +
-      'the path. A prefix without boundary in a Deny rule refuses too much rather than too ' +
-      'little and is only a note. It is reported only if the route takes such a path. Paths are ' +
+      'the path. A prefix without boundary in a Deny rule denies too much rather than too little and is only a note. It is reported only if the route takes such a path. Paths are ' +
       'always normalised before rules see them.',
     example: {
       language: 'yaml',
@@ -135,9 +129,7 @@ export const LINT_RULE_CODES: readonly CodeRecord[] = [
     title: 'the name of a header, or what it is trusted for',
     explanation:
       'Names of headers are compared in lower case; writing them so avoids the thought that ' +
-      'the case matters (`--fix` does it). A header that names a user, role or address says ' +
-      'nothing of who asks unless something in front of the gateway takes it away from ' +
-      'clients: anyone can send it. Use claims of a verified token, or a client certificate.',
+      'the case matters (`--fix` does it). A header that names a user, role or address says nothing about the client unless something in front of the gateway removes it from requests: anyone can send it. Use claims of a verified token, or a client certificate.',
     example: {
       language: 'yaml',
       wrong: guarded("allow: request.headers['x-user'] == 'alice'"),
@@ -152,8 +144,7 @@ export const LINT_RULE_CODES: readonly CodeRecord[] = [
       '`aud` may be a text or a list, groups and roles are usually lists, and scopes are one text ' +
       'with spaces between: comparing them with one value fails as soon as there are two. ' +
       '`contains` looks for a part of a string, so that `read` is found in `read-only`; on a ' +
-      'claim that is a list it depends on how the issuer writes it. Ask for the element, or let ' +
-      'the provider check the audience.',
+      'claim that is a list it depends on how the issuer writes it. Compare the element, or let the provider check the audience.',
     example: {
       language: 'yaml',
       wrong: withToken("allow: jwt.groups == 'eng'"),

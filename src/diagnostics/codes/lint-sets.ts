@@ -27,9 +27,8 @@ export const LINT_SET_CODES: readonly CodeRecord[] = [
     severity: 'warning',
     title: 'a second block of Allow rules widens the first',
     explanation:
-      'Allow rules of all policies that reach a request are alternatives, whatever level they ' +
-      'stand at: one that matches is enough. A further block therefore only ever admits more. ' +
-      'Whoever means to narrow what another policy admits uses Require, which no Allow rule can ' +
+      'Allow rules of all policies that reach a request are alternatives, at whatever level they are set: one that matches is enough. A further block therefore only ever admits more. ' +
+      'To narrow what another policy admits, use Require, which no Allow rule can ' +
       'get around.',
     example: {
       language: 'yaml',
@@ -43,9 +42,7 @@ export const LINT_SET_CODES: readonly CodeRecord[] = [
     title: 'rules at something that no request reaches',
     explanation:
       'The backend is named by no route, or no route is attached to the gateway, so the rules ' +
-      'there guard nothing, and look as if they did. A policy whose target does not exist is ' +
-      'refused by the reader of the configuration as PC0314, and a route that no listener serves ' +
-      'is told as PC0313; both are shown under this code.',
+      'there guard nothing, and look as if they did. A policy whose target does not exist is rejected by the reader of the configuration as PC0314, and a route that no listener serves is reported as PC0313; both are shown under this code.',
     example: {
       language: 'yaml',
       wrong: `${ROUTE}${BACKEND}${GUARD}`,
@@ -57,8 +54,7 @@ export const LINT_SET_CODES: readonly CodeRecord[] = [
     severity: 'error',
     title: 'two policies set the same field at one place',
     explanation:
-      'Of a kind that does not add up, only one policy can hold at a level: the one that stands ' +
-      'first, with what is written at the thing itself before what is attached to it. The message ' +
+      'Of a kind that does not add up, only one policy can hold at a level: the one that is written first, with what is written at the thing itself before what is attached to it. The message ' +
       'names the winner and the one without effect. Authentication and authorization are not ' +
       'concerned: those of all policies hold together.',
     example: {
@@ -73,9 +69,7 @@ export const LINT_SET_CODES: readonly CodeRecord[] = [
     title: 'a rule that is always the same, or changes nothing',
     explanation:
       'It is proven that no request, or every request, makes the rule true; or that another rule ' +
-      'of the same action covers it, so that it can be removed (`--fix` does); or that Deny and ' +
-      'Require rules refuse whatever the Allow rule matches. Where the rules of a place together ' +
-      'refuse every request this is an error. Nothing is told that was not proven.',
+      'of the same action covers it, so that it can be removed (`--fix` does); or that Deny and Require rules deny whatever the Allow rule matches. Where the rules of a place together deny every request this is an error. Nothing is reported that was not proven.',
     example: {
       language: 'yaml',
       wrong: guarded(`allow: ${GET}`, "allow: request.method in ['GET', 'HEAD']"),
@@ -89,8 +83,7 @@ export const LINT_SET_CODES: readonly CodeRecord[] = [
     explanation:
       'A Service of type LoadBalancer with `externalTrafficPolicy: Cluster` hides the address of ' +
       'clients: every connection seems to come from a node, whose address is private, so that a ' +
-      'rule for a private range admits the whole Internet or refuses everyone. The command is ' +
-      'told of Services with `--service GATEWAY=LoadBalancer/Cluster`; a controller knows them.',
+      'rule for a private range admits the whole Internet or denies everyone. Tell the command about Services with `--service GATEWAY=LoadBalancer/Cluster`; a controller knows them.',
     example: {
       language: 'yaml',
       wrong: guarded("allow: cidr('10.0.0.0/8').containsIP(source.address)"),
@@ -133,7 +126,7 @@ export const LINT_SET_CODES: readonly CodeRecord[] = [
     title: 'a provider without the rules of its siblings',
     explanation:
       'Some providers of the backend have authorization and this one has none. When the others ' +
-      'cannot serve, requests go to it, and what they would have refused is then served. Write ' +
+      'cannot serve, requests go to it, and what they would have denied is then served. Write ' +
       'the rules at the backend, where they hold for all its providers, or at each of them.',
     example: {
       language: 'yaml',
@@ -144,10 +137,9 @@ export const LINT_SET_CODES: readonly CodeRecord[] = [
   {
     code: 'AZ020',
     severity: 'info',
-    title: 'a rule that decided nothing, or refused everything',
+    title: 'a rule that decided nothing, or denied everything',
     explanation:
-      'With `--decisions`: in all that was recorded, this Allow or Deny rule decided nothing, or ' +
-      'it refused every single request. The first may be a rule for something rare; the second ' +
+      'With `--decisions`: in all that was recorded, this Allow or Deny rule decided nothing, or it denied every single request. The first may be a rule for something rare; the second ' +
       'is usually a comparison with something else than was thought, as with the address of a ' +
       'load balancer. Allowed requests are recorded only as far as they are sampled.',
     example: {
@@ -163,8 +155,7 @@ export const LINT_SET_CODES: readonly CodeRecord[] = [
     title: 'a suppression without a reason, or of nothing',
     explanation:
       'A finding is suppressed by a comment at its line or the line above, `# lint: AZ012 ` and ' +
-      'then the reason why it is fine. A comment without a reason suppresses nothing, and one ' +
-      'whose finding is gone is told, so that it does not hide the next one. Errors can be ' +
+      'then the reason why it is fine. A comment without a reason suppresses nothing, and one whose finding is gone is reported, so that it does not hide the next one. Errors can be ' +
       'suppressed as well; the reader of the configuration is not concerned.',
     example: {
       language: 'yaml',

@@ -26,7 +26,7 @@ export const LINT_TEXT_CODES: readonly CodeRecord[] = [
     severity: 'warning',
     title: 'a text is compared as if it were a pattern',
     explanation:
-      '`==` and `in` compare with the text as it is written: a `*` in it stands for itself, so ' +
+      '`==` and `in` compare with the text as it is written: a `*` in it is an ordinary character, so ' +
       "`'/api/*'` is that one path and none below `/api/`. Use `startsWith` for a prefix, " +
       '`endsWith` for a suffix, or `matches` with a regular expression.',
     example: {
@@ -73,7 +73,7 @@ export const LINT_TEXT_CODES: readonly CodeRecord[] = [
     explanation:
       'With `allowCredentials` a browser sends cookies and the like with requests of other pages ' +
       'and shows them the response. With `*` in `allowOrigins` these are the pages of everyone, ' +
-      'as the gateway names each origin that it is asked about. List the origins that you trust, ' +
+      'as the gateway repeats the origin of each request. List the origins that you trust, ' +
       'or leave out the credentials.',
     example: {
       language: 'yaml',

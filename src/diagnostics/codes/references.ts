@@ -11,7 +11,7 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
       'A route names a gateway that is not defined, or a listener that its gateway does not have. ' +
       'A route that names none belongs to the gateway `default`, so this also happens when no ' +
       'gateway has that name. One listener of a gateway is named with a slash between: ' +
-      '`public/https`. Until it is mended nothing reaches the route.',
+      '`public/https`. Until it is fixed nothing reaches the route.',
     example: {
       language: 'yaml',
       wrong: `${GATEWAY}routes:\n- gateways: defualt\n  backends:\n  - host: api:8080`,
@@ -25,8 +25,7 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
     explanation:
       'A route or a policy refers to a backend by a name that no entry of `backends` has. Names ' +
       'are compared letter by letter. A backend that is used once can also be written in place, ' +
-      'with `host:` instead of `backend:`. Until it is mended its share of the requests is ' +
-      'answered with 500.',
+      'with `host:` instead of `backend:`. Until it is fixed its share of the requests gets 500.',
     example: {
       language: 'yaml',
       wrong: `${GATEWAY}backends:\n- name: orders\n  host: orders:8080\nroutes:\n- backends:\n  - backend: order`,
@@ -40,8 +39,7 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
     explanation:
       'Two routes, two backends or two listeners of one gateway have the same name. Names are how ' +
       'policies, metrics, logs and decision records speak of them, and how a reload knows what ' +
-      'stayed the same, so each needs one of its own. The one that stands first keeps it; the ' +
-      'other answers 500 until it is mended.',
+      'stayed the same, so each needs one of its own. The first one keeps it; the other responds with 500 until it is fixed.',
     example: {
       language: 'yaml',
       wrong: `${GATEWAY}routes:\n- name: api\n  backends: [{ host: "a:80" }]\n- name: api\n  backends: [{ host: "b:80" }]`,
@@ -55,7 +53,7 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
     explanation:
       'Two gateways listen on the same port, or a gateway listens on a port that the process ' +
       'itself uses for its admin API, metrics or readiness. Several listeners can share a port ' +
-      'within one gateway, told apart by `hostname`. The gateway that stands first keeps the port.',
+      'within one gateway, told apart by `hostname`. The first gateway keeps the port.',
     example: {
       language: 'yaml',
       wrong: 'gateways:\n  public: { port: 8080 }\n  internal: { port: 8080 }',
@@ -128,12 +126,11 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
   {
     code: 'PC0309',
     severity: 'error',
-    title: 'a policy at a place where it cannot stand',
+    title: 'a policy that cannot be set here',
     explanation:
       'The policy exists, but not at this level. What happens to a connection is decided before ' +
-      'any route is known, so `networkAuthorization` stands under `frontendPolicies`; what ' +
-      'concerns a chosen backend stands at a backend or above it; redirects, retries and ' +
-      'authentication concern requests and stand at routes, listeners and gateways.',
+      'any route is known, so `networkAuthorization` is set under `frontendPolicies`; what concerns a chosen backend is set on a backend or above it; redirects, retries and ' +
+      'authentication concern requests and are set on routes, listeners and gateways.',
     example: {
       language: 'yaml',
       wrong: `backends:\n- name: api\n  host: api:8080\n  policies:\n    cors: { allowOrigins: ["*"] }`,
@@ -162,8 +159,7 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
     severity: 'warning',
     title: 'a policy without effect, since another one comes first',
     explanation:
-      'Two policies set the same field at the same level, and only one of them can hold: the one ' +
-      'that stands first, with what is written at the thing itself before what is attached to it. ' +
+      'Two policies set the same field at the same level, and only one of them can hold: the one that is written first, with what is written at the thing itself before what is attached to it. ' +
       'Authentication and authorization are not concerned: those of all policies hold together. ' +
       'Remove one of the two, or attach them at different levels.',
     example: {
@@ -225,9 +221,8 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
     severity: 'warning',
     title: 'a route that leads nowhere',
     explanation:
-      'The route has no backend, or only backends with the weight 0, and no policy that answers ' +
-      'by itself. Every request that it matches is answered with 500. Add a backend, or a ' +
-      '`requestRedirect` or `directResponse`; to refuse requests on purpose, use ' +
+      'The route has no backend, or only backends with the weight 0, and no policy that responds by itself. Every request that it matches gets 500. Add a backend, or a ' +
+      '`requestRedirect` or `directResponse`; to reject requests on purpose, use ' +
       '`directResponse` with the status that clients should see.',
     example: {
       language: 'yaml',
@@ -244,7 +239,7 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
       '`openAI` is at api.openai.com, `bedrock` at a host of its region. Of a `custom` provider ' +
       'nothing follows, of `vertex` nothing without a region, of `azure` nothing unless ' +
       '`resourceType` is `openAI` or `foundry`. The gateway does not guess where to send requests ' +
-      'that carry keys and prompts. Until it is mended the backend answers 500.',
+      'that carry keys and prompts. Until it is fixed the backend responds with 500.',
     example: {
       language: 'yaml',
       wrong: `${GATEWAY}backends:\n- name: models\n  ai:\n    name: gpt\n    provider: { azure: { resourceName: shop } }`,
@@ -256,9 +251,7 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
     severity: 'error',
     title: 'a backend that only routes of HTTP can lead to',
     explanation:
-      'A TCP route leads to a backend of the kind `ai` or `mcp`, or a policy names one as the ' +
-      'service to ask, or as the one that gets copies of requests. Which provider may be asked is decided for each request of a ' +
-      'route, by rules that a copy or a question of the gateway itself would go around. Name a ' +
+      'A TCP route leads to a backend of the kind `ai` or `mcp`, or a policy names one as the service to call, or as the one that gets copies of requests. Which provider may be used is decided for each request of a route, by rules that a copy or a call of the gateway itself would bypass. Name a ' +
       'backend with addresses of its own, or the address itself with `host`.',
     example: {
       language: 'yaml',

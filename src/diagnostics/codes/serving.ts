@@ -8,7 +8,7 @@ export const SERVING_CODES = defineCodes('PC04', 'Serving', [
     severity: 'error',
     title: 'a port cannot be listened on',
     explanation:
-      'The operating system refused the port: another process has it, or this user may not use ' +
+      'The operating system rejected the port: another process has it, or this user may not use ' +
       'it. At the start nothing is served then; while the gateway runs, it goes on with the ' +
       'configuration that it has.',
     example: {
@@ -40,7 +40,7 @@ export const SERVING_CODES = defineCodes('PC04', 'Serving', [
     title: 'the file of decisions cannot be used',
     explanation:
       'The folder does not exist or may not be written to, or the file holds something else than ' +
-      'records of decisions. Whoever asks for a file relies on it, so the gateway does not start ' +
+      'records of decisions. A file that is configured is relied upon, so the gateway does not start ' +
       'without one.',
     example: {
       language: 'yaml',
@@ -86,11 +86,11 @@ export const SERVING_CODES = defineCodes('PC04', 'Serving', [
     title: 'an error that concerns no single part of the configuration',
     explanation:
       'With `--no-strict` a configuration with errors is applied part by part: an invalid policy ' +
-      'denies what it guards, an invalid route answers 500, an invalid listener closes its ' +
+      'denies what it guards, an invalid route gets 500, an invalid listener closes its ' +
       'connections, and the rest is served. This error does not tell what it guards: a policy ' +
       'without a target that can be read, a route of which it is not known what it matches, an ' +
       'unknown top-level key, a wrong setting of `config`. So the configuration is rejected as a ' +
-      'whole, and the gateway keeps the previous one. Fix the error that stands at the same place.',
+      'whole, and the gateway keeps the previous one. Fix the error at the same place.',
     example: {
       language: 'yaml',
       wrong: 'polices: []',

@@ -70,10 +70,9 @@ export const TESTING_CODES = defineCodes('PC06', 'Test files', [
     title: 'an invariant could not be proven',
     explanation:
       'No request that breaks the invariant was found, and it could not be proven that there is ' +
-      'none. The message names the part of the configuration that stands in the way, for example two ' +
+      'none. The message names the part of the configuration that is not understood, for example two ' +
       'attributes that are compared with each other. Write that part in a form that is covered ' +
-      '(docs/reference/proofs.md), restrict the invariant with `on` or `when`, or accept the answer ' +
-      'with `--allow-not-known`.',
+      '(docs/reference/proofs.md), restrict the invariant with `on` or `when`, or accept the result with `--allow-not-known`.',
     example: {
       language: 'yaml',
       wrong: `${COMPARED}invariants:\n- { name: same, admitted: "request.headers['b'] == request.headers['a']" }`,

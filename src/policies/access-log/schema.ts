@@ -4,7 +4,9 @@ import { expression } from '../scalars.ts'
 export const accessLog = z
   .strictObject({
     enabled: z.boolean().prefault(true).describe('Whether there is an access log.'),
-    filter: expression('bool', 'log').optional().describe('Only what this is true for is written.'),
+    filter: expression('bool', 'log')
+      .optional()
+      .describe('Only requests for which this is true are written.'),
     sample: z
       .number()
       .min(0)

@@ -37,7 +37,7 @@ const key = () =>
         parse: (text) => (Number.isNaN(Date.parse(text)) ? undefined : text),
       })
         .optional()
-        .describe('From this time on the key is refused.'),
+        .describe('From this time on the key is rejected.'),
       allowedModels: z
         .array(z.string().min(1).max(256))
         .max(1024)

@@ -14,14 +14,16 @@ export const backendTLS = aliased(
       .min(1)
       .max(253)
       .optional()
-      .describe('The name to ask for and to find in the certificate; that of the backend.'),
+      .describe(
+        'The server name to send and to verify in the certificate; by default, that of the backend.',
+      ),
     subjectAltNames: z
       .array(z.string().min(1).max(2048))
       .max(16)
       .optional()
       .describe('Names of which one must be in the certificate, instead of `hostname`.'),
-    insecure: z.boolean().prefault(false).describe('Trusts any certificate. Never in production.'),
-    insecureHost: z.boolean().prefault(false).describe('Takes any name in the certificate.'),
+    insecure: z.boolean().prefault(false).describe('Accepts any certificate. Not for production.'),
+    insecureHost: z.boolean().prefault(false).describe('Accepts any name in the certificate.'),
     alpn: z
       .array(z.string().min(1).max(255))
       .max(16)
@@ -39,6 +41,6 @@ export const backendTLS = aliased(
       issue(value, `\`${missing}\` is missing beside \`${present}\``, { rule: 'missing', hint }),
     )
   })
-  .describe('Speaks TLS to the backend.')
+  .describe('Uses TLS to the backend.')
 
 export type BackendTLS = z.output<typeof backendTLS>

@@ -34,7 +34,7 @@ const shape = {
     .regex(/^[ !#-[\]-~]*$/)
     .max(256)
     .prefault('Restricted')
-    .describe('What browsers show when they ask.'),
+    .describe('What browsers show when they prompt for a password.'),
   mode: choice('Strict', 'Optional')
     .prefault('Strict')
     .describe('Strict: a known user or 401. Optional: no credentials are fine, bad ones are 401.'),

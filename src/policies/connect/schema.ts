@@ -6,7 +6,7 @@ export const connect = z
   .strictObject({
     mode: choice('Deny', 'Route')
       .prefault('Deny')
-      .describe('Deny: 405. Route is known from files of others, and refused: nothing does it.'),
+      .describe('Deny: 405. Route, which files written for other gateways have, is rejected.'),
   })
   .check(({ value, issues }) => {
     if (value.mode === 'Deny') return

@@ -4,13 +4,13 @@ import { expression, headerName } from '../scalars.ts'
 import { issue } from '../shapes.ts'
 
 const SHAPE = {
-  status: z.int().min(200).max(599).describe('The status of the answer.'),
-  body: z.string().max(65_536).optional().describe('The body of the answer.'),
+  status: z.int().min(200).max(599).describe('The status of the response.'),
+  body: z.string().max(65_536).optional().describe('The body of the response.'),
   bodyExpression: expression('any').optional().describe('The body, computed; instead of `body`.'),
   headers: z
     .record(headerName(), expression('string'))
     .prefault({})
-    .describe('Headers of the answer, by expression: `content-type: "\'text/plain\'"`.'),
+    .describe('Headers of the response, by expression: `content-type: "\'text/plain\'"`.'),
 }
 
 type Bodies = z.core.ParsePayload<{ readonly body?: unknown; readonly bodyExpression?: unknown }>
@@ -26,7 +26,7 @@ function oneBody({ value, issues }: Bodies): void {
 export const plainDirectResponse = z
   .strictObject(SHAPE)
   .check(oneBody)
-  .describe('Answers by itself; no backend is asked.')
+  .describe('Responds directly, without a backend.')
 
 const entry = z
   .strictObject({ ...conditionOf(false), ...SHAPE })

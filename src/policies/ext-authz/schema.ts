@@ -21,21 +21,28 @@ const grpc = z
 
 const http = z
   .strictObject({
-    path: expression('string').optional().describe('The path to ask; that of the request.'),
+    path: expression('string')
+      .optional()
+      .describe('The path to call; by default, that of the request.'),
     redirect: expression('string')
       .optional()
       .describe('Where to redirect clients that are denied.'),
-    body: expression('string').optional().describe('The body to ask with.'),
+    body: expression('string').optional().describe('The body to send.'),
     includeResponseHeaders: z
       .array(headerName())
       .max(64)
       .prefault([])
-      .describe('Headers of the answer that go to the backend; those of a client never do.'),
+      .describe(
+        'Headers of the response that are sent to the backend; headers of these names from clients are removed.',
+      ),
     addRequestHeaders: z
       .record(headerOrPseudo(), expression('string'))
       .prefault({})
-      .describe('Further headers of the question, by expression.'),
-    metadata: expressions('What expressions see as `extauthz`, read from the answer.', 'log'),
+      .describe('Further headers to send, by expression.'),
+    metadata: expressions(
+      'What expressions read as `extauthz`, computed from the response.',
+      'log',
+    ),
   })
   .describe('A plain HTTP request: 2xx admits.')
 
@@ -46,12 +53,12 @@ const protocol = oneOfKeys(z.strictObject({ grpc: grpc.optional(), http: http.op
 
 const cache = z
   .strictObject({
-    key: z.array(expression('any')).min(1).max(16).describe('What answers are remembered by.'),
+    key: z.array(expression('any')).min(1).max(16).describe('The key of the cache.'),
     ttl: duration().describe('How long.'),
     maxEntries: z.int().min(1).max(1_000_000).prefault(10_000).describe('How many at most.'),
   })
   .optional()
-  .describe('Remembers answers, the refusals too.')
+  .describe('Caches decisions, denials included.')
 
 const body = z
   .strictObject({
@@ -59,7 +66,9 @@ const body = z
     allowPartialMessage: z
       .boolean()
       .prefault(false)
-      .describe('Whether the beginning of a longer body is sent; else it is refused.'),
+      .describe(
+        'Whether the beginning of a longer body is sent; otherwise the request is rejected.',
+      ),
     packAsBytes: z.boolean().prefault(false).describe('Send it as bytes, not as text.'),
   })
   .optional()
@@ -73,13 +82,13 @@ const failureMode = z
     }),
   ])
   .prefault('Deny')
-  .describe('What happens when the service cannot be asked.')
+  .describe('What happens if the service cannot be reached.')
 
 const SHAPE = {
   ...targetShape,
   protocol: protocol.prefault({ grpc: {} }).describe('How the service is called.'),
   failureMode,
-  timeout: duration().prefault('10s').describe('How long to wait for an answer.'),
+  timeout: duration().prefault('10s').describe('How long to wait for a response.'),
   includeRequestHeaders: z
     .array(headerOrPseudo())
     .max(64)
@@ -91,7 +100,7 @@ const SHAPE = {
 
 export const plainExtAuthz = oneOfKeys(z.strictObject(SHAPE), TARGET_KEYS)
   .transform(withTarget)
-  .describe('Asks a service of your own; it fails closed unless told otherwise.')
+  .describe('Calls an authorization service of your own. Fails closed by default.')
 
 const entry = oneOfKeys(z.strictObject({ ...conditionOf(true), ...SHAPE }), TARGET_KEYS).transform(
   ({ condition, ...rest }) => toEntry(condition, withTarget(rest)),

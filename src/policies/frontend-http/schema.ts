@@ -58,7 +58,7 @@ export const frontendHttp = z
       .describe('The longest frame.'),
     http2MaxHeaderSize: byteSize().optional().describe('The longest list of headers.'),
     http2KeepaliveInterval: duration().prefault('30s').describe('How often to send PING.'),
-    http2KeepaliveTimeout: duration().prefault('15s').describe('How long to wait for its answer.'),
+    http2KeepaliveTimeout: duration().prefault('15s').describe('How long to wait for the reply.'),
     maxConnectionDuration: duration().optional().describe('How old a connection may become.'),
     mergeSlashes: z
       .boolean()

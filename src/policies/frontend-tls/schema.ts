@@ -14,6 +14,6 @@ export const frontendTls = z
     cipherSuites: z.array(z.string().min(1)).max(64).optional().describe('Suites to offer.'),
     keyExchangeGroups: z.array(z.string().min(1)).max(16).optional().describe('Groups to offer.'),
   })
-  .describe('TLS of all listeners, where they do not say otherwise.')
+  .describe('TLS of all listeners that have no settings of their own.')
 
 export type FrontendTls = z.output<typeof frontendTls>

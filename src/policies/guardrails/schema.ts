@@ -32,7 +32,7 @@ const rule = oneOfKeys(
       .string()
       .regex(/^[A-Za-z][A-Za-z0-9_]{0,31}$/)
       .optional()
-      .describe('What stands in place of a match of `pattern`: `<NAME>`; `MASKED` by default.'),
+      .describe('What replaces a match of `pattern`: `<NAME>`; `MASKED` by default.'),
   }),
   ['builtin', 'pattern'],
 )

@@ -7,8 +7,8 @@ const httpProbe = z.strictObject({
     .string()
     .regex(/^\/\S*$/)
     .prefault('/')
-    .describe('The path to ask for.'),
-  host: hostname().optional().describe('The Host to ask with; that of the backend.'),
+    .describe('The path to request.'),
+  host: hostname().optional().describe('The Host to send; by default, that of the backend.'),
   codes: z
     .array(z.int().min(100).max(599))
     .min(1)
@@ -19,9 +19,9 @@ const httpProbe = z.strictObject({
 
 export const healthCheck = oneOfKeys(
   z.strictObject({
-    http: httpProbe.optional().describe('Asks with GET.'),
+    http: httpProbe.optional().describe('Sends GET requests.'),
     tcp: z.strictObject({}).optional().describe('Only opens a connection.'),
-    port: port().optional().describe('The port to ask on; that of the endpoint.'),
+    port: port().optional().describe('The port to check; by default, that of the endpoint.'),
     interval: duration().prefault('10s').describe('How long between two checks.'),
     timeout: duration().prefault('2s').describe('How long a check may take.'),
     unhealthyThreshold: z
@@ -29,15 +29,15 @@ export const healthCheck = oneOfKeys(
       .min(1)
       .max(100)
       .prefault(3)
-      .describe('Failures in a row that take an endpoint out.'),
+      .describe('Consecutive failures after which an endpoint gets no more requests.'),
     healthyThreshold: z
       .int()
       .min(1)
       .max(100)
       .prefault(1)
-      .describe('Successes in a row that bring it back.'),
+      .describe('Consecutive successes after which it gets requests again.'),
   }),
   ['http', 'tcp'],
-).describe('Asks each endpoint, again and again, whether it is well.')
+).describe('Checks the health of each endpoint at an interval.')
 
 export type HealthCheck = z.output<typeof healthCheck>

@@ -17,7 +17,7 @@ export const http = z
     version: version()
       .optional()
       .describe(
-        'HTTP1 or HTTP2; absent: HTTP1. gRPC needs HTTP2. WebSocket goes over HTTP2 where the backend offers it (RFC 8441), and is answered with 502 where not.',
+        'HTTP1 or HTTP2; absent: HTTP1. gRPC needs HTTP2. WebSocket uses HTTP2 if the backend offers it (RFC 8441), and gets 502 if it does not.',
       ),
     requestTimeout: duration()
       .optional()
@@ -34,6 +34,6 @@ export const http = z
       .prefault(100)
       .describe('Max number of headers in a response; beyond them, 502.'),
   })
-  .describe('How to speak HTTP to the backend.')
+  .describe('HTTP to the backend.')
 
 export type Http = z.output<typeof http>

@@ -7,8 +7,7 @@ export const loadBalancer = z
     algorithm: choice('LeastRequest', 'RoundRobin', 'ConsistentHash')
       .prefault('LeastRequest')
       .describe(
-        'LeastRequest: the less busy of two picked at random. RoundRobin: in turn. ' +
-          'ConsistentHash: equal keys go to the same endpoint.',
+        'LeastRequest: of two picked at random, the one with fewer requests. RoundRobin: in turn. ConsistentHash: the same endpoint for equal keys.',
       ),
     hashKey: expression('any').optional().describe('The key of ConsistentHash.'),
   })
@@ -29,6 +28,6 @@ export const loadBalancer = z
           ),
     )
   })
-  .describe('Which endpoint of the backend gets a request.')
+  .describe('How endpoints of the backend are chosen.')
 
 export type LoadBalancer = z.output<typeof loadBalancer>

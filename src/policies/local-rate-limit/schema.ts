@@ -28,7 +28,9 @@ const SHAPE = {
   unit: choice('Seconds', 'Minutes', 'Hours', 'Days')
     .optional()
     .describe('What `requests` or `tokens` are counted for.'),
-  burst: count().optional().describe('How many may come at once; as many as in a unit.'),
+  burst: count()
+    .optional()
+    .describe('How many are allowed at once; by default, as many as in a unit.'),
   key: expression('any')
     .optional()
     .describe(
@@ -109,7 +111,7 @@ export const plainRateLimit = z
   .union([limit, z.array(limit).min(1).max(16)])
   .transform((value): readonly RateLimit[] => (Array.isArray(value) ? value : [value]))
   .describe(
-    'Rejects with 429 what comes too often. The limit holds for the gateway, whatever the number ' +
+    'Rejects requests over the limit with 429. The limit holds for the gateway, whatever the number ' +
       'of its workers; what was counted stays when the file changes and this policy does not. ' +
       'What was lent to a worker that crashes counts as used. If the process that counts does not ' +
       'respond within 2 seconds, the request gets 503.',

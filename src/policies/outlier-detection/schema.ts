@@ -4,19 +4,21 @@ import { aliased } from '../shapes.ts'
 
 const eviction = z
   .strictObject({
-    duration: duration().prefault('3s').describe('How long the first time; longer each time.'),
+    duration: duration()
+      .prefault('3s')
+      .describe('How long the first time; it increases with each eviction.'),
     consecutiveFailures: z
       .int()
       .min(1)
       .max(1000)
       .prefault(5)
-      .describe('Failures in a row that take an endpoint out.'),
+      .describe('Consecutive failures after which an endpoint gets no more requests.'),
     healthThreshold: z
       .number()
       .min(0)
       .max(1)
       .optional()
-      .describe('The share of successes below which an endpoint is taken out, too.'),
+      .describe('The share of successes below which an endpoint is evicted as well.'),
     restoreHealth: z
       .number()
       .min(0)
@@ -28,10 +30,10 @@ const eviction = z
       .min(0)
       .max(1)
       .prefault(0.5)
-      .describe('The largest share of endpoints that may be out at once.'),
+      .describe('The largest share of endpoints that may be evicted at once.'),
   })
   .optional()
-  .describe('When to take an endpoint out, and for how long.')
+  .describe('When to evict an endpoint, and for how long.')
 
 export const outlierDetection = aliased(
   {
@@ -41,6 +43,6 @@ export const outlierDetection = aliased(
     eviction,
   },
   { unhealthyCondition: 'unhealthyExpression' },
-).describe('Takes endpoints that fail real requests out of the turn for a while.')
+).describe('Stops sending requests to endpoints that fail real ones, for a while.')
 
 export type OutlierDetection = z.output<typeof outlierDetection>

@@ -8,6 +8,6 @@ export const proxyProtocol = z
       .describe('Strict: connections without the header are closed.'),
     version: choice('V1', 'V2', 'All').prefault('V2').describe('Which form of the header is read.'),
   })
-  .describe("Takes the client's address from the PROXY header of a load balancer in front.")
+  .describe("Reads the client's address from the PROXY header that a load balancer sends.")
 
 export type ProxyProtocol = z.output<typeof proxyProtocol>

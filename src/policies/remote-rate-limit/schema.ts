@@ -34,8 +34,7 @@ const SHAPE = {
       mode === 'Allow' || mode === 'failOpen' ? 'Allow' : 'Deny',
     )
     .describe(
-      'What happens when the service cannot be asked: `Deny` responds with 503, `Allow` lets ' +
-        'the request pass. `failClosed` and `failOpen` mean the same.',
+      'What happens if the service cannot be reached: `Deny` responds with 503, `Allow` allows the request. `failClosed` and `failOpen` mean the same.',
     ),
   timeout: duration().prefault('1s').describe('How long to wait for a response.'),
 }
@@ -43,7 +42,7 @@ const SHAPE = {
 export const plainRemoteRateLimit = oneOfKeys(z.strictObject(SHAPE), TARGET_KEYS)
   .transform(withTarget)
   .describe(
-    "Asks a rate limit service that speaks Envoy's protocol, version 3, over gRPC; what is over " +
+    "Calls a rate limit service that speaks Envoy's protocol, version 3, over gRPC; what is over " +
       'a limit gets 429. It fails closed by default.',
   )
 

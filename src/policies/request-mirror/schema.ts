@@ -14,6 +14,8 @@ const mirror = z.strictObject({
 export const requestMirror = z
   .union([mirror, z.array(mirror).min(1).max(16)])
   .transform((value) => (Array.isArray(value) ? value : [value]))
-  .describe('Sends copies of requests, bodies included, to another backend; answers are dropped.')
+  .describe(
+    'Sends copies of requests, bodies included, to another backend; the responses are dropped.',
+  )
 
 export type RequestMirror = z.output<typeof requestMirror>

@@ -9,8 +9,8 @@ export const requestRedirect = z
     scheme: choice('http', 'https').optional().describe('The scheme; that of the request.'),
     authority: authority().optional().describe('Host and port; those of the request.'),
     path: newPath().optional().describe('The path; that of the request.'),
-    status: z.literal(STATUSES).prefault(302).describe('The status of the answer.'),
+    status: z.literal(STATUSES).prefault(302).describe('The status of the response.'),
   })
-  .describe('Answers with a redirect.')
+  .describe('Responds with a redirect.')
 
 export type RequestRedirect = z.output<typeof requestRedirect>

@@ -7,6 +7,6 @@ export const tcp = z
     connectTimeout: duration().optional().describe('How long a connection may take to open.'),
     keepalives: keepalives().optional().describe('TCP keep-alive towards the backend.'),
   })
-  .describe('How to connect to the backend.')
+  .describe('TCP connections to the backend.')
 
 export type Tcp = z.output<typeof tcp>

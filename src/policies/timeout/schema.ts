@@ -7,15 +7,15 @@ export const timeout = aliased(
     request: duration()
       .optional()
       .describe(
-        'From the request to the end of the answer, policies and retries included; 0s: no limit.',
+        'From the request to the end of the response, including policies and retries; 0s: no limit.',
       ),
     backendRequest: duration()
       .optional()
       .describe(
-        'For each attempt at a backend: from the end of the request to the head of the answer; 0s: no limit. 60s where neither is written.',
+        'For each attempt at a backend: from the end of the request to the head of the response; 0s: no limit. 60s where neither is written.',
       ),
   },
   { requestTimeout: 'request', backendRequestTimeout: 'backendRequest' },
-).describe('How long things may take before the answer is 504.')
+).describe('How long things may take before the response is 504.')
 
 export type Timeout = z.output<typeof timeout>

@@ -21,8 +21,10 @@ export const tracing = oneOfKeys(
       .prefault('/v1/traces')
       .describe('The path. With `http`.'),
     randomSampling: sampling('The share of requests that begin a trace.').prefault(0),
-    clientSampling: sampling("Whether a client's wish to be traced is granted.").prefault(1),
-    filter: expression('bool', 'log').optional().describe('Only what this is true for is sent.'),
+    clientSampling: sampling('Whether traces that clients begin are continued.').prefault(1),
+    filter: expression('bool', 'log')
+      .optional()
+      .describe('Only spans for which this is true are sent.'),
     attributes: attributes('Further attributes of spans.'),
     resources: attributes('Attributes of the process.'),
     remove: z.array(z.string().min(1).max(256)).max(64).prefault([]).describe('Left out.'),

@@ -89,7 +89,7 @@ const SHAPE = {
 const entry = z.strictObject({
   condition: expression('bool', 'transform')
     .optional()
-    .describe('When it applies. The last entry may leave it out: then it applies to the rest.'),
+    .describe('When it applies. Optional in the last entry, which then applies to the rest.'),
   ...SHAPE,
 })
 
@@ -99,7 +99,7 @@ export const transformations = z
     ...SHAPE,
     conditional: entriesOf(entry)
       .optional()
-      .describe('Several of them: the first applies whose condition is true, if there is any.'),
+      .describe('Several of them: the first whose condition is true applies, if any.'),
   })
   .check(({ value, issues }) => {
     const { request, response, conditional } = value

@@ -10,7 +10,7 @@ export const authorizationDecisions = defineCounter({
   labels: [
     POLICY,
     RULE,
-    label('verdict', 'of the decision; `skipped`: another provider was asked', [
+    label('verdict', 'of the decision; `skipped`: another provider was called', [
       'allowed',
       'denied',
       'skipped',

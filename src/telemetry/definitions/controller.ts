@@ -82,7 +82,7 @@ export const controllerXdsConnections = defineGauge({
 
 export const controllerXdsRefusals = defineCounter({
   name: 'portcullis_controller_xds_refusals_total',
-  help: 'Proxies that were refused because they did not prove whose they are.',
+  help: 'Proxies that were rejected because they did not prove their identity.',
   labels: [
     label('reason', 'why', [
       'missing-token',
@@ -96,7 +96,7 @@ export const controllerXdsRefusals = defineCounter({
 
 export const controllerXdsDeliveries = defineCounter({
   name: 'portcullis_controller_xds_deliveries_total',
-  help: 'Configurations that were sent to proxies, counted when they were answered.',
+  help: 'Configurations that were sent to proxies, counted when they got their response.',
   labels: [GATEWAY, label('outcome', 'what the proxy said', ['accepted', 'rejected'])],
 })
 
@@ -116,7 +116,7 @@ export const controllerXdsSentBytes = defineCounter({
 
 export const controllerDeliveryDuration = defineHistogram({
   name: 'portcullis_controller_delivery_duration_seconds',
-  help: 'Time from seeing a change in the cluster to the answer of the last proxy that it concerns.',
+  help: 'Time from seeing a change in the cluster to the acknowledgement of the last proxy that it concerns.',
   labels: [],
   unit: 'seconds',
   bounds: REQUEST_SECONDS,

@@ -44,7 +44,7 @@ export const downstreamConnectionsRejected = defineCounter({
   help: 'Connections of clients that were closed before any of their data was read or proxied.',
   labels: [
     LISTENER,
-    label('reason', 'why it was refused', [
+    label('reason', 'why it was rejected', [
       'connections',
       'connections-per-address',
       'authorization',
@@ -120,7 +120,7 @@ export const http2ResetsSent = defineCounter({
     LISTENER,
     label(
       'reason',
-      'why: more streams than the client was told, an exchange that was cut short, a client that was too slow, a message that is none, or a response that was complete before its request',
+      'why: more streams than the client was granted, an exchange that was cut short, a client that was too slow, a message that is none, or a response that was complete before its request',
       ['refused', 'aborted', 'timeout', 'malformed', 'complete'],
     ),
   ],

@@ -32,7 +32,7 @@ export const METHOD = label('method', 'the HTTP method', [
   'TRACE',
 ])
 
-export const STATUS = label('status', 'class of the status; `none` if nothing was answered', [
+export const STATUS = label('status', 'class of the status; `none` if there was no response', [
   '1xx',
   '2xx',
   '3xx',
@@ -42,7 +42,7 @@ export const STATUS = label('status', 'class of the status; `none` if nothing wa
 ])
 
 /** Who or what made the response; the word is also the access log's `reason`. */
-export const REASON = label('reason', 'who or what made the answer', [
+export const REASON = label('reason', 'who or what made the response', [
   'upstream',
   'direct-response',
   'redirect',

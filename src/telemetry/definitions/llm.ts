@@ -11,7 +11,7 @@ import { POLICY, ROUTE } from './labels.ts'
 const PROVIDER = label('provider', 'the provider, as rules call it (`gen_ai.provider.name`)')
 const MODEL = label(
   'model',
-  'the model that the provider was asked for (`gen_ai.request.model`); `other` if neither the configuration nor the model catalog names it',
+  'the model that was requested from the provider (`gen_ai.request.model`); `other` if neither the configuration nor the model catalog names it',
 )
 const DIRECTION = label('direction', 'to the model or from it (`gen_ai.token.type`)', [
   'input',
@@ -25,7 +25,7 @@ export const llmRequests = defineCounter({
     ROUTE,
     PROVIDER,
     MODEL,
-    label('operation', 'what was asked for (`gen_ai.operation.name`)', [
+    label('operation', 'the operation (`gen_ai.operation.name`)', [
       'chat',
       'embeddings',
       'count-tokens',
@@ -45,7 +45,7 @@ export const llmRequests = defineCounter({
 
 export const llmTokens = defineCounter({
   name: 'portcullis_llm_tokens_total',
-  help: 'Tokens that were used, as the answers of providers tell; each token is counted once.',
+  help: 'Tokens that were used, as providers report them; each token is counted once.',
   labels: [
     ROUTE,
     PROVIDER,
@@ -78,7 +78,7 @@ export const llmCostLookups = defineCounter({
 
 export const llmRequestDuration = defineHistogram({
   name: 'portcullis_llm_request_duration_seconds',
-  help: 'Time from sending a request to a provider to the last byte of its answer.',
+  help: 'Time from sending a request to a provider to the last byte of its response.',
   labels: [ROUTE, PROVIDER, MODEL],
   unit: 'seconds',
   bounds: REQUEST_SECONDS,
@@ -87,7 +87,7 @@ export const llmRequestDuration = defineHistogram({
 
 export const llmTimeToFirstToken = defineHistogram({
   name: 'portcullis_llm_time_to_first_token_seconds',
-  help: 'Time from sending a request to a provider to the first token of a streamed answer.',
+  help: 'Time from sending a request to a provider to the first token of a streamed response.',
   labels: [ROUTE, PROVIDER, MODEL],
   unit: 'seconds',
   bounds: FIRST_TOKEN_SECONDS,
@@ -96,7 +96,7 @@ export const llmTimeToFirstToken = defineHistogram({
 
 export const llmTimePerOutputToken = defineHistogram({
   name: 'portcullis_llm_time_per_output_token_seconds',
-  help: 'Time for each token after the first of a streamed answer, one mean for each answer.',
+  help: 'Time for each token after the first of a streamed response, one mean for each response.',
   labels: [ROUTE, PROVIDER, MODEL],
   unit: 'seconds',
   bounds: TOKEN_SECONDS,
@@ -105,7 +105,7 @@ export const llmTimePerOutputToken = defineHistogram({
 
 export const llmFailovers = defineCounter({
   name: 'portcullis_llm_failovers_total',
-  help: 'Requests that went on from this provider to another before their answer began.',
+  help: 'Requests that went on from this provider to another before their response began.',
   labels: [
     ROUTE,
     PROVIDER,
@@ -133,7 +133,7 @@ export const llmBudgetDecisions = defineCounter({
 
 export const llmGuardChecks = defineCounter({
   name: 'portcullis_llm_guard_checks_total',
-  help: 'Prompts and answers that a guard looked at.',
+  help: 'Prompts and responses that a guard inspected.',
   labels: [
     POLICY,
     label('phase', 'what was looked at', ['request', 'response']),

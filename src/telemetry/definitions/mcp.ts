@@ -8,7 +8,7 @@ import { ROUTE } from './labels.ts'
 
 // Prompts and resources are not told apart by name: URIs are as many as their servers like.
 
-const TARGET = label('target', 'the MCP server; `none` where no single one was asked')
+const TARGET = label('target', 'the MCP server; `none` if no single one was called')
 const TOOL = label(
   'tool',
   'the tool of a call (`gen_ai.tool.name`); `other` if its server is not known to have one of that name, `none` for other methods',
@@ -44,7 +44,7 @@ export const mcpCalls = defineCounter({
       'tasks/cancel',
       'subscriptions/listen',
     ]),
-    label('outcome', 'what came of it, `tool-error` being an answer that says so itself', [
+    label('outcome', 'the outcome; `tool-error` is a result that says so itself', [
       'success',
       'tool-error',
       'error',
@@ -95,7 +95,7 @@ export const mcpHiddenItems = defineCounter({
 
 export const mcpTargetUp = defineGauge({
   name: 'portcullis_mcp_target_up',
-  help: 'Whether an MCP server answered when it was last asked.',
+  help: 'Whether an MCP server responded when it was last called.',
   labels: [TARGET],
   merge: 'min',
   isPlanned: true,

@@ -8,14 +8,14 @@ import { LISTENER, METHOD, REASON, ROUTE, STATUS } from './labels.ts'
 
 export const requests = defineCounter({
   name: 'portcullis_requests_total',
-  help: 'Requests, counted when their answer ended.',
+  help: 'Requests, counted when their response is complete.',
   labels: [LISTENER, ROUTE, METHOD, STATUS, REASON],
   takesCustomLabels: true,
 })
 
 export const requestsActive = defineGauge({
   name: 'portcullis_requests_active',
-  help: 'Requests whose answer has not ended, open streams included.',
+  help: 'Requests whose response is not complete, open streams included.',
   labels: [LISTENER],
 })
 
@@ -27,7 +27,7 @@ export const requestsRefused = defineCounter({
 
 export const requestDuration = defineHistogram({
   name: 'portcullis_request_duration_seconds',
-  help: 'Time from the first byte of a request to the last of its answer.',
+  help: 'Time from the first byte of a request to the last of its response.',
   labels: [LISTENER, ROUTE],
   unit: 'seconds',
   bounds: REQUEST_SECONDS,
@@ -37,7 +37,7 @@ export const requestDuration = defineHistogram({
 
 export const requestFirstByte = defineHistogram({
   name: 'portcullis_request_first_byte_seconds',
-  help: 'Time from the first byte of a request to the first of its answer.',
+  help: 'Time from the first byte of a request to the first of its response.',
   labels: [LISTENER, ROUTE],
   unit: 'seconds',
   bounds: REQUEST_SECONDS,
@@ -63,7 +63,7 @@ export const requestBytes = defineCounter({
 
 export const responseBytes = defineCounter({
   name: 'portcullis_response_bytes_total',
-  help: 'Bytes of the bodies of answers.',
+  help: 'Bytes of the bodies of responses.',
   labels: [LISTENER, ROUTE],
   unit: 'bytes',
   takesCustomLabels: true,

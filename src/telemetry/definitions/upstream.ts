@@ -94,7 +94,7 @@ export const upstreamRequests = defineCounter({
 
 export const upstreamDuration = defineHistogram({
   name: 'portcullis_upstream_request_duration_seconds',
-  help: 'Time from sending a request to a backend to the first byte of its answer.',
+  help: 'Time from sending a request to a backend to the first byte of its response.',
   labels: [BACKEND],
   unit: 'seconds',
   bounds: REQUEST_SECONDS,

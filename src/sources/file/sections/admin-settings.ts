@@ -44,7 +44,7 @@ export const adminAuthSettings = z
         admin: role('may also change the process and rotate keys.'),
       })
       .prefault({})
-      .describe('Who may do what. Nobody has a role by default; the highest one counts.'),
+      .describe('Who may do what. No one has a role by default; the highest one counts.'),
   })
   .optional()
   .describe('Who may use the admin API, beside those who have its token.')

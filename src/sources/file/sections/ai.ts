@@ -59,7 +59,7 @@ const paths = z
   .max(64)
   .optional()
   .describe(
-    'Paths, with all below them, that pass although rules about models cannot see what is asked for there.',
+    'Paths, with all below them, that are allowed although rules about models cannot see which model is used there.',
   )
 
 export const aiSchema = z

@@ -24,7 +24,7 @@ const KINDS = ['host', 'hosts', 'service', 'dynamic', 'ai', 'mcp']
 const dynamic = z.strictObject({
   target: expression('string', 'traffic')
     .optional()
-    .describe('Computes `host:port`; absent: what the request itself asks for.'),
+    .describe('Computes `host:port`; by default, the host of the request.'),
 })
 
 /** What a backend is; `ai` and `mcp` have parts with names, which are read one by one. */

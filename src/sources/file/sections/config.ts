@@ -99,7 +99,7 @@ export const loggingSchema = z.strictObject({
   format: choice('text', 'json').prefault('text').describe('The form of a line.'),
   level: choice('error', 'warn', 'info', 'debug', 'trace')
     .prefault('info')
-    .describe('What is written beside the access log.'),
+    .describe('The level of messages other than the access log.'),
 })
 
 /** A number in quotes, as whoever fills in variables writes it. */
@@ -185,7 +185,7 @@ const shape = {
     ),
   adminAuth: adminAuthSettings,
   statsAddr: address().prefault('[::]:15020').describe('Where metrics are served.'),
-  readinessAddr: address().prefault('[::]:15021').describe('Where readiness is asked for.'),
+  readinessAddr: address().prefault('[::]:15021').describe('Where readiness is served.'),
   dns: z
     .strictObject({
       lookupFamily: choice('All', 'Auto', 'V4Preferred', 'V4Only', 'V6Only')
@@ -197,15 +197,22 @@ const shape = {
         .max(8)
         .optional()
         .describe('Name servers, as ip or ip:port, instead of those of the machine.'),
-      edns0: z.boolean().optional().describe('Taken from files written for others; has no effect.'),
+      edns0: z
+        .boolean()
+        .optional()
+        .describe('Accepted from files written for other gateways; has no effect.'),
     })
     .prefault({})
     .describe('How names are looked up.'),
   logging: loggingSchema
     .extend(olderAccessLog)
     .prefault({})
-    .describe('How the log looks. What is in the access log: `frontendPolicies.accessLog`.'),
-  histograms: choice('classic', 'native', 'both').prefault('classic').describe('Of metrics.'),
+    .describe(
+      'The format of the log. For the contents of the access log, see `frontendPolicies.accessLog`.',
+    ),
+  histograms: choice('classic', 'native', 'both')
+    .prefault('classic')
+    .describe('The form of histograms in metrics.'),
   metrics: z
     .strictObject({
       remove: z.array(z.string().min(1)).max(256).prefault([]).describe('Metrics left out.'),
@@ -223,16 +230,16 @@ const shape = {
     .describe('What is measured.'),
   connectionTerminationDeadline: duration()
     .prefault('5s')
-    .describe('How long connections may go on when the process is told to stop.'),
+    .describe('How long open connections may continue after the process gets SIGTERM.'),
   connectionMinTerminationDeadline: duration()
     .prefault('0s')
-    .describe('How long it goes on taking connections at least.'),
+    .describe('How long it accepts new connections at least after that.'),
   limits: z
     .strictObject({
-      connections: count()
-        .prefault(50_000)
-        .describe('Connections of clients in all, to all workers together.'),
-      connectionsPerAddress: count().prefault(10_000).describe('The same from one address.'),
+      connections: count().prefault(50_000).describe('Max client connections, over all workers.'),
+      connectionsPerAddress: count()
+        .prefault(10_000)
+        .describe('Max client connections from one address.'),
       requests: count()
         .prefault(50_000)
         .describe(
@@ -240,10 +247,12 @@ const shape = {
         ),
       delay: duration()
         .prefault('1s')
-        .describe('How late one may be; beyond, some get 503 and Retry-After. 0s: never.'),
+        .describe(
+          'How long requests may wait for the event loop; beyond that, some get 503 and Retry-After. 0s: no limit.',
+        ),
     })
     .prefault({})
-    .describe('What the process takes on.'),
+    .describe('Limits of the process.'),
   decisions: decisions
     .prefault({})
     .describe('Records of decisions, for `portcullis why` and for audits.'),
@@ -262,7 +271,7 @@ const shape = {
       keepalives: keepalives().prefault({}).describe('TCP keep-alive.'),
     })
     .prefault({})
-    .describe('Connections to backends, where a policy does not say otherwise.'),
+    .describe('Connections to backends, unless a policy sets them.'),
   storage: storageSettings,
   database: databaseSettings,
   budgets: budgetSettings,
@@ -296,17 +305,20 @@ const shape = {
   tracing: olderTracing,
   standardAttributes: z
     .strictObject({
-      user: expression('any', 'log').optional().describe('Who asks.'),
-      group: expression('any', 'log').optional().describe('For whom.'),
+      user: expression('any', 'log').optional().describe('The user.'),
+      group: expression('any', 'log').optional().describe('The group.'),
     })
     .prefault({})
-    .describe('Who is behind a request, in records.'),
+    .describe('Who sent a request, in records.'),
 }
 
 const withoutEffect = Object.fromEntries(
   SETTINGS_WITHOUT_EFFECT.map((key) => [
     key,
-    z.unknown().optional().describe('Taken from files written for others; has no effect.'),
+    z
+      .unknown()
+      .optional()
+      .describe('Accepted from files written for other gateways; has no effect.'),
   ]),
 )
 

@@ -116,7 +116,7 @@ const modelHead = {
     .prefault('public')
     .describe('Whether clients can ask for it, or only virtual models lead to it.'),
   provider,
-  params: params.optional().describe('What the provider must be told.'),
+  params: params.optional().describe('Parameters of calls to the provider.'),
   passthrough: z
     .enum(['detect', 'opaque'])
     .optional()
@@ -136,7 +136,7 @@ const modelHead = {
 const providerHead = {
   name: name().describe('What models refer to.'),
   provider,
-  params: params.optional().describe('What it must be told.'),
+  params: params.optional().describe('Parameters of calls.'),
   ...change,
 }
 
