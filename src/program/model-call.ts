@@ -51,10 +51,10 @@ const CONTENT = new Set(['model', ...CONTENT_MEMBERS, 'tools'])
 const BYTES_PER_TOKEN = 4
 
 /**
- * What reading a body may cost (cel/values/fuel.ts): tens of milliseconds for one that was made to
- * cost, and some 30,000 fields, which no conversation comes near.
+ * What reading a body may cost (cel/values/fuel.ts): some milliseconds for one that was made to
+ * cost, and some 16,000 fields, which no conversation comes near.
  */
-const READING_FUEL = 2_000_000
+const READING_FUEL = 1_000_000
 
 /** One request to a model, in the language of its client. */
 export class ModelCall {
