@@ -138,8 +138,10 @@ routes:
   policies: { extAuthz: { conditional: [${entries}] } }
   backends: [{ host: 'a:80' }]
 `
-      const { code } = await effective(text, '--fail-on-unprotected')
+      const { code, out } = await effective(text, '--fail-on-unprotected')
       assert.equal(code, isGuarded ? 0 : 1)
+      assert.equal(out.includes('by condition'), !isGuarded)
+      assert.deepEqual(await protections(text), { x: isGuarded ? 'guarded' : 'unknown' })
     })
   }
 

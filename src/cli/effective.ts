@@ -137,9 +137,11 @@ function backendLines(one: EffectiveBackend, paint: Paint): readonly string[] {
 }
 
 function guardLines(guard: Guard, indent: string, paint: Paint): readonly string[] {
-  const { kind, policy, level, origin, rules, isEnforced, isInvalid } = guard
+  const { kind, policy, level, origin, rules, isEnforced, isConditional, isInvalid } = guard
   const note = isInvalid ? paint('bad', '  invalid: denies all') : ''
-  const state = isEnforced ? note : paint('warn', '  not enforced')
+  const state = isEnforced
+    ? note
+    : paint('warn', isConditional === true ? '  by condition' : '  not enforced')
   return [
     `${indent}${paint('name', kind)} ${paint('plain', policy)}  ${paint('faint', `${level}, ${origin}`)}${state}`,
     ...rules.map(

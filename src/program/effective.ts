@@ -62,7 +62,7 @@ export interface EffectivePart {
  * `guarded`: clients must authenticate, or there are requests that no Allow or some Require rule
  * does not match. `partly-guarded`: the same of some of its hostnames, matches or backends, and
  * everything is admitted by others. `open-by-default`: Deny rules alone keep something out. `unknown`: it could not
- * be told whether Allow and Require rules keep anything out. `no-backend`: nothing is set before
+ * be told whether Allow and Require rules keep anything out, or a service is called by condition. `no-backend`: nothing is set before
  * it, and nothing is behind it: a redirect, a response of the gateway's own.
  */
 export type Protection =
@@ -99,6 +99,8 @@ export interface Guard {
   readonly origin: string
   /** Whether anything is turned away by it; blocks in audit mode turn nothing away. */
   readonly isEnforced: boolean
+  /** It turns some away by a condition, and there is none for the rest. */
+  readonly isConditional?: true
   readonly isInvalid: boolean
   readonly rules: readonly GuardRule[]
 }
@@ -270,6 +272,8 @@ function protectionOf(
     if (found === 'part') return 'partly-guarded'
     if (found === 'unknown') return 'unknown'
   }
+  // Whom its condition is for is not looked into.
+  if (guards.some(({ isConditional }) => isConditional)) return 'unknown'
   const isDenying = [...messages, ...requests].some(({ action }) => action === 'Deny')
   return isDenying ? 'open-by-default' : 'unprotected'
 }
@@ -299,10 +303,11 @@ function guardOf(policy: Attached): Guard {
   const { rules, mode } = policy.value as Partial<Moded>
   // An authentication that takes everybody turns nobody away.
   const isMeant = mode !== 'Audit' && mode !== 'Optional' && mode !== 'Permissive'
-  const isEnforced = isMeant && appliesAlways(policy.value)
+  const isAlways = appliesAlways(policy.value)
   return {
     ...place,
-    isEnforced,
+    isEnforced: isMeant && isAlways,
+    ...(isMeant && !isAlways ? { isConditional: true } : {}),
     isInvalid: false,
     rules: (rules ?? []).map(({ action, expression }) => ({ action, expression })),
   }

@@ -300,6 +300,19 @@ const TRUE: readonly Pick<Case, 'name' | 'check' | 'old' | 'now'>[] = [
     },
   },
   {
+    name: 'a service that is called by condition, and cannot be reached',
+    check: 'effective',
+    old: {
+      policies: {
+        extAuthz: {
+          conditional: [
+            { condition: "request.headers['x-b'].startsWith('')", host: '127.0.0.1:9' },
+          ],
+        },
+      },
+    },
+  },
+  {
     name: 'rules that deny by one of two hostnames',
     check: 'effective',
     old: {

@@ -1,6 +1,6 @@
 import { BYTES, STRING } from '../check/types.ts'
 import { fail } from '../values/failure.ts'
-import { charge, LARGEST_STRING, overBound } from '../values/fuel.ts'
+import { afford, LARGEST_STRING, overBound } from '../values/fuel.ts'
 import { utf8Encode } from '../values/text.ts'
 import { defineLibrary, type FunctionDeclaration, fn, global } from './define.ts'
 
@@ -27,14 +27,17 @@ function encoder(
   )
 }
 
+/** Units for so many bytes or letters: neither is done by the processor as fast as it copies. */
+const unitsOf = ({ length }: { readonly length: number }) => length >> 2
+
 function toBase64(bytes: Uint8Array): string | undefined {
-  charge(bytes.length >> 4)
+  if (!afford(unitsOf(bytes))) return undefined
   return bytes.length * 4 > LARGEST_STRING * 3 ? overBound('string too long') : bytes.toBase64()
 }
 
 /** With or without padding. Line breaks are skipped, as Go does; other space is an error. */
 function fromBase64(text: string): Uint8Array | undefined {
-  charge(text.length >> 4)
+  if (!afford(unitsOf(text))) return undefined
   if (/[ \t\f]/.test(text)) return fail('invalid base64')
   try {
     return Uint8Array.fromBase64(text)
@@ -44,12 +47,12 @@ function fromBase64(text: string): Uint8Array | undefined {
 }
 
 function toHex(bytes: Uint8Array): string | undefined {
-  charge(bytes.length >> 4)
+  if (!afford(unitsOf(bytes))) return undefined
   return bytes.length * 2 > LARGEST_STRING ? overBound('string too long') : bytes.toHex()
 }
 
 function fromHex(text: string): Uint8Array | undefined {
-  charge(text.length >> 4)
+  if (!afford(unitsOf(text))) return undefined
   try {
     return Uint8Array.fromHex(text)
   } catch {

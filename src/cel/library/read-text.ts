@@ -18,7 +18,13 @@ export function readText(bytes: Uint8Array): string | undefined {
   charge(1)
   const text = ledger.text(bytes, () => {
     ledger.reading.left -= bytes.length >> 4
-    return ledger.reading.left < 0 ? undefined : utf8Decode(bytes)
+    if (ledger.reading.left < 0) return undefined
+    const decoded = utf8Decode(bytes)
+    // What is not ASCII takes some times as long, which is seen by what came of it.
+    if (decoded !== undefined && decoded.length < bytes.length) {
+      ledger.reading.left -= bytes.length >> 3
+    }
+    return decoded
   })
   if (text !== undefined) return text
   return unreadable(ledger.reading.left < 0 ? 'bytes take too long to read' : 'invalid UTF-8')

@@ -31,7 +31,7 @@ export interface A2aRejection {
 }
 
 /** What reading a body may cost (cel/values/fuel.ts). */
-const READING_FUEL = 2_000_000
+const READING_FUEL = 1_000_000
 
 export function readA2a(request: A2aRequest): A2aMessage | A2aRejection {
   const { verb, search, body } = request

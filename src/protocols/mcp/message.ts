@@ -14,7 +14,7 @@ export interface ClientMessage {
 }
 
 /** What reading a body may cost (cel/values/fuel.ts). */
-const READING_FUEL = 4_000_000
+const READING_FUEL = 1_000_000
 
 /** Undefined: it is no message of JSON-RPC 2.0, or rules and the server could read it differently. */
 export function readMessage(bytes: Uint8Array): ClientMessage | 'invalid-json' | 'invalid-message' {
