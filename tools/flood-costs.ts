@@ -41,7 +41,7 @@ All that one client can send on one connection until the gateway closes it, with
 |---|---|---|---|---|
 ${rows.join('\n')}
 
-An idle connection holds about ${CONNECTION_KIB} KiB, and a request that waits ${STREAM_KIB} KiB and what it sent of its body, which \`http2WindowSize\` and \`http2ConnectionWindowSize\` limit. A client that does not read has at most 1 MiB waiting for it, and the responses to its requests under way. It is counted as \`unread\` if its connection is closed for that.`
+An idle connection holds about ${CONNECTION_KIB} KiB, and a request that waits ${STREAM_KIB} KiB and what it sent of its body, which \`http2WindowSize\` and \`http2ConnectionWindowSize\` limit. Pieces of 32 KiB and more wait in the buffer of 128 KiB that they were read to. A client that does not read has at most 1 MiB waiting for it, and the responses to its requests under way. It is counted as \`unread\` if its connection is closed for that.`
 }
 
 function cost(attack: string, limit: string, kind: string, cpu: number, memory: number): FloodCost {

@@ -130,9 +130,14 @@ const HTTP2: readonly Setting[] = [
       happens: 'The connection closes with ENHANCE_YOUR_CALM.',
     },
   ),
-  setting('frontendHttp', 'http2WindowSize', 'bytes of one body that a client may send ahead', {
-    happens: 'The client waits.',
-  }),
+  setting(
+    'frontendHttp',
+    'http2WindowSize',
+    'bytes of one body that a client may send ahead; as long as the body is taken as quickly as it comes, this grows to `http2ConnectionWindowSize`',
+    {
+      happens: 'The client waits.',
+    },
+  ),
   setting('frontendHttp', 'http2ConnectionWindowSize', 'the same for all bodies of a connection', {
     happens: 'The client waits.',
   }),

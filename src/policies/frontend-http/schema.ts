@@ -48,7 +48,9 @@ export const frontendHttp = z
       .max(100_000)
       .prefault(1000)
       .describe('PING, SETTINGS and the like.'),
-    http2WindowSize: byteSize().prefault('256Ki').describe('The window of a stream.'),
+    http2WindowSize: byteSize()
+      .prefault('256Ki')
+      .describe('The window of a stream at first; it grows while the body is taken as it comes.'),
     http2ConnectionWindowSize: byteSize().prefault('1Mi').describe('The window of a connection.'),
     http2FrameSize: z
       .int()

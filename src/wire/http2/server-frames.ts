@@ -6,7 +6,7 @@ import type { Deadlines } from '../deadlines.ts'
 import type { DownstreamEvents } from '../downstream.ts'
 import { RequestHead } from '../http1/head.ts'
 import { type LentReads, lendReads, type Reader } from '../lent-reads.ts'
-import type { BodySink } from '../streams.ts'
+import { type BodySink, NOWHERE } from '../streams.ts'
 import { ConnectionFrames } from './connection-frames.ts'
 import type { FieldBlock } from './field-block.ts'
 import { type Http2Limits, type Http2Observer, listSizeOf } from './limits.ts'
@@ -30,6 +30,8 @@ import type { StreamOwner } from './stream-owner.ts'
 const MAX_HEADS = 16
 /** Bytes of a body that are copied rather than lent: a few must not keep a large buffer away. */
 const SHORT = 2_048
+/** As many are worth a buffer of their own, even if whoever has them needs them for long. */
+const LONG = 32_768
 
 /** What frames of a client do to streams; how its connection lives and ends: ./server.ts. */
 export abstract class ServerFrames
@@ -68,18 +70,26 @@ export abstract class ServerFrames
 
   needsBytes(): boolean {
     for (const [stream, sink] of this.#borrowers)
-      if (sink.hasWritten?.() === true) this.#borrowers.delete(stream)
+      if (stream.held.lent === 0 && sink.hasWritten?.() === true) this.#borrowers.delete(stream)
     return this.#borrowers.size > 0
   }
 
+  keepsFor(stream: ServerStream, bytes: Buffer): boolean {
+    if (bytes.length < LONG || this.reads?.isLending !== true) return false
+    if (!this.#borrowers.has(stream)) this.#borrowers.set(stream, NOWHERE)
+    return true
+  }
+
   /**
-   * A sink that has not written what it got before gets a copy: else each of its pieces, however
-   * short, could keep a large buffer away from everyone.
+   * A sink that has not written what it got before gets a copy of what is not long: else each of
+   * its pieces could keep a large buffer away from everyone.
    */
   lend(stream: ServerStream, bytes: Buffer, sink: BodySink): Buffer {
     const { reads } = this
     if (reads?.isLending !== true) return bytes
-    if (bytes.length < SHORT || sink.hasWritten?.() !== true) return Buffer.from(bytes)
+    const { length } = bytes
+    if (sink.hasWritten === undefined || length < SHORT) return Buffer.from(bytes)
+    if (length < LONG && !sink.hasWritten()) return Buffer.from(bytes)
     const before = this.#borrowers.get(stream)
     if (before !== undefined && before !== sink && before.hasWritten?.() !== true) reads.forget()
     this.#borrowers.set(stream, sink)
@@ -192,7 +202,7 @@ export abstract class ServerFrames
     if (borrower !== undefined) {
       this.#borrowers.delete(stream)
       // Its exchange is over, and nobody will say when what it got is free.
-      if (borrower.hasWritten?.() !== true) this.reads?.forget()
+      if (stream.held.lent > 0 || borrower.hasWritten?.() !== true) this.reads?.forget()
     }
     if (!stream.isFinished) return
     stream.gone('over')

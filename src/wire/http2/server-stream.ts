@@ -2,7 +2,7 @@
 // Liberties: the head of a response is encoded when its first bytes leave, from where it was read.
 
 import type { Downstream, DownstreamEvents } from '../downstream.ts'
-import { HeldBytes } from '../held-bytes.ts'
+import { HeldBody } from '../held-body.ts'
 import { chunkOf, LAST_CHUNK } from '../http1/chunked.ts'
 import { type FieldLines, type NameSet, NO_LINES } from '../http1/field-lines.ts'
 import { type Fields, joinedValue } from '../http1/fields.ts'
@@ -20,6 +20,7 @@ import { isMalformed } from './resets.ts'
 import type { ResponseOutput } from './response-output.ts'
 import type { StreamOwner } from './stream-owner.ts'
 import { readHttp2Trailers } from './trailers.ts'
+import { windowGrowth } from './window-growth.ts'
 
 /** Milliseconds that a client has for a response that came before its request was whole. */
 const LINGER = 1_000
@@ -31,6 +32,7 @@ export class ServerStream implements Downstream, WireStream {
   readonly head: RequestHead
   readonly takesWire = false
   readonly out: ResponseOutput
+  readonly held: HeldBody = new HeldBody()
   exchange: unknown = undefined
   deadline = Number.POSITIVE_INFINITY
   /** Bytes that the client may send before it is told that there is room for more. */
@@ -44,13 +46,15 @@ export class ServerStream implements Downstream, WireStream {
   readonly #limits: Http2Limits
   readonly #events: DownstreamEvents
   readonly #owner: StreamOwner
-  readonly #held = new HeldBytes()
   #sink: BodySink | undefined = undefined
   #asWire = false
   #arrived = 0
   #received = 0
   /** Bytes that were taken, and that the client was not told of. */
   #returned = 0
+  /** What the client may have on its way at a time, and whether it was taken at once so far. */
+  #room: number
+  #isFlowing = true
   #trailers: Fields | undefined = undefined
   #isPaused = false
   #isWhole = false
@@ -74,6 +78,7 @@ export class ServerStream implements Downstream, WireStream {
     this.head = head
     this.out = out
     this.window = limits.streamWindow
+    this.#room = limits.streamWindow
     this.#limits = limits
     this.#events = events
     this.#owner = owner
@@ -132,7 +137,9 @@ export class ServerStream implements Downstream, WireStream {
 
   resumeBody(): void {
     this.#isPaused = false
-    if (this.#held.length > 0 && !this.#awaitsTunnel) this.#deliver(this.#held.take())
+    const { held } = this
+    while (held.length > 0 && !this.#isPaused && !this.#awaitsTunnel)
+      this.#deliver(held.take(), !held.wasLent)
     if (this.#isPaused || this.#isGone) return
     this.#returnWindow()
     if (!this.#isOver) this.#awaitClient()
@@ -182,7 +189,7 @@ export class ServerStream implements Downstream, WireStream {
     this.exchange = undefined
     this.#sink = undefined
     // Nobody asks for more of it; what was taken by nobody counts no more for the connection.
-    if (this.#held.length > 0) this.#discard(this.#held.take().length)
+    if (this.held.length > 0) this.#discard(this.held.clear())
     if (this.isSent) this.#owner.sent(this.out)
   }
 
@@ -255,15 +262,16 @@ export class ServerStream implements Downstream, WireStream {
   /** Bytes of the body. */
   receive(bytes: Buffer, from: number, to: number): void {
     const { head } = this
-    const length = to - from
+    const more = bytes.subarray(from, to)
+    const { length } = more
     this.#arrived += length
     if (head.length >= 0 && this.#arrived > head.length) {
       this.#owner.returnWindow(length)
       this.#reset(PROTOCOL_ERROR, 'truncated-body')
     } else if (this.#isOver) this.#discard(length)
     else if (this.#sink === undefined || this.#isPaused || this.#awaitsTunnel)
-      this.#hold(bytes, from, to)
-    else this.#deliver(bytes.subarray(from, to))
+      this.held.hold(more, this.#owner.keepsFor(this, more))
+    else this.#deliver(more, false)
   }
 
   /** What comes before the backend has agreed is not for whoever reads the request. */
@@ -300,19 +308,12 @@ export class ServerStream implements Downstream, WireStream {
     this.#isGone = true
     this.deadline = Number.POSITIVE_INFINITY
     this.out.stop()
-    if (this.#held.length > 0) this.#owner.returnWindow(this.#held.take().length)
-    this.#held.clear()
+    if (this.held.length > 0) this.#owner.returnWindow(this.held.clear())
     this.#stop(reason)
   }
 
-  /** Nobody reads yet, and each frame may have one byte: they wait together, not one by one. */
-  #hold(bytes: Buffer, from: number, to: number): void {
-    const held = this.#held
-    const more = bytes.subarray(from, to)
-    held.hold(held.length === 0 ? Buffer.from(more) : held.join(more), 0)
-  }
-
-  #deliver(bytes: Buffer): void {
+  /** `isOwn`: nobody else has them. */
+  #deliver(bytes: Buffer, isOwn: boolean): void {
     const sink = this.#sink
     const { length } = bytes
     this.#received += length
@@ -323,10 +324,11 @@ export class ServerStream implements Downstream, WireStream {
       this.#unreadable('body-too-large')
       return
     }
-    const sent = this.#asWire ? chunkOf(bytes) : this.#owner.lend(this, bytes, sink)
-    if (!sink.write(sent)) this.#isPaused = true
+    const own = isOwn || this.#asWire ? bytes : this.#owner.lend(this, bytes, sink)
+    if (!sink.write(this.#asWire ? chunkOf(own) : own)) this.#isPaused = true
     if (this.#isOver) return
-    if (!this.#isPaused) this.#returnWindow()
+    if (this.#isPaused) this.#isFlowing = false
+    else this.#returnWindow()
     this.#awaitClient()
   }
 
@@ -338,8 +340,11 @@ export class ServerStream implements Downstream, WireStream {
 
   /** Half of the window at a time, so that there is not a frame for each that came. */
   #returnWindow(): void {
-    if (this.#returned * 2 < this.#limits.streamWindow || this.hasEnded || this.#isGone) return
-    this.#owner.returnStreamWindow(this, this.#returned)
+    if (this.#returned * 2 < this.#room || this.hasEnded || this.#isGone) return
+    const growth = this.#isFlowing ? windowGrowth(this.#room, this.#limits) : 0
+    this.#room += growth
+    this.#isFlowing = true
+    this.#owner.returnStreamWindow(this, this.#returned + growth)
     this.#returned = 0
   }
 

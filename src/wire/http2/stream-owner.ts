@@ -10,6 +10,8 @@ export interface StreamOwner {
   returnStreamWindow(stream: ServerStream, octets: number): void
   /** What `sink` is given of bytes that were received: these, or a copy. */
   lend(stream: ServerStream, bytes: Buffer, sink: BodySink): Buffer
+  /** Whether bytes that were received stay as they are while `stream` holds them. */
+  keepsFor(stream: ServerStream, bytes: Buffer): boolean
   /** We end the stream with this code. */
   reset(stream: ServerStream, code: number): void
   /** The whole response is on its way, and nobody has the request in hand any more. */

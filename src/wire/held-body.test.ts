@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import fc from 'fast-check'
+import { HeldBody } from './held-body.ts'
+
+const step = fc.record({
+  length: fc.integer({ min: 1, max: 50 }),
+  isLent: fc.boolean(),
+  takes: fc.boolean(),
+})
+
+it('gives back what it was given, in order, and says what of it is lent', () => {
+  fc.assert(
+    fc.property(fc.array(step), (steps) => {
+      const held = new HeldBody()
+      let [given, taken, value] = ['', '', 0]
+      const lent = new Set<Buffer>()
+      const take = () => {
+        const bytes = held.take()
+        taken += bytes.toString('latin1')
+        assert.equal(lent.delete(bytes), held.wasLent)
+      }
+      for (const { length, isLent, takes } of steps) {
+        const bytes = Buffer.alloc(length, value++)
+        given += bytes.toString('latin1')
+        held.hold(bytes, isLent)
+        if (isLent) lent.add(bytes)
+        // What is not lent was copied.
+        else bytes.fill(0xff)
+        if (takes) take()
+        assert.equal(held.lent, lent.size)
+        assert.equal(held.length, given.length - taken.length)
+      }
+      while (held.length > 0) take()
+      assert.equal(taken, given)
+      assert.equal(held.take().length, 0)
+    }),
+  )
+})
+
+it('forgets everything when it is cleared', () => {
+  const held = new HeldBody()
+  held.hold(Buffer.from('ab'), false)
+  held.hold(Buffer.from('cde'), true)
+  assert.equal(held.clear(), 5)
+  assert.deepEqual([held.length, held.lent, held.take().length], [0, 0, 0])
+})
