@@ -144,6 +144,7 @@ describe('the admin API', () => {
     ['POST', '/api/policies/lint', {}],
     ['POST', '/api/policies/diff', { changes: [deleting('routes', 'orders/v1')] }],
     ['POST', '/api/policies/replay', { changes: [deleting('routes', 'orders/v1')] }],
+    ['GET', '/api/policies/suggest'],
     ['POST', '/api/policies/test', { suite: { requests: [] } }],
     ['POST', '/api/policies/explain', { request: 'GET /', claims: { sub: 'a' } }],
   ] as const) {
@@ -163,7 +164,7 @@ describe('the admin API', () => {
     const writing = ['/api/config/changes', '/api/config/rollback', '/api/config/rotate']
     const others = ['/api/openapi.json', '/api/decisions/tail', '/api/config/edits']
     const known = ENDPOINTS.filter(({ path, role }) => role === 'viewer' && !others.includes(path))
-    assert.equal(known.length, 24)
+    assert.equal(known.length, 25)
     assert.ok(writing.every((path) => ENDPOINTS.some((one) => one.path === path)))
   })
 
