@@ -75,7 +75,7 @@ export function loadModel(file: string, terminal: Terminal): Configuration | und
   return undefined
 }
 
-function compare(before: Model, after: Model): SemanticDiff {
+export function compare(before: Model, after: Model): SemanticDiff {
   const [old, now] = [openVerdicts(before), openVerdicts(after)]
   try {
     return compareModels(before, after, {

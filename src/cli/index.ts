@@ -17,6 +17,7 @@ import { schema } from './print-schema.ts'
 import { proveCommand } from './prove.ts'
 import { replay } from './replay.ts'
 import { run } from './run.ts'
+import { suggest } from './suggest.ts'
 import { testPolicies } from './test-policies.ts'
 import { runThread, THREAD } from './thread.ts'
 import { token } from './token.ts'
@@ -37,6 +38,7 @@ export const COMMANDS: readonly Command[] = [
   proveCommand,
   diff,
   replay,
+  suggest,
   why,
   audit,
   pin,

@@ -22,8 +22,11 @@ export function start(...args: readonly string[]): Running {
   return { child, out: () => text, exit }
 }
 
+/** Milliseconds: the machine may be busy with something else. */
+const PATIENCE = 120_000
+
 export async function until(what: string, test: () => boolean | Promise<boolean>): Promise<void> {
-  for (let i = 0; i < 1_600; i++) {
+  for (const end = performance.now() + PATIENCE; performance.now() < end; ) {
     if (await test()) return
     await wait(25)
   }

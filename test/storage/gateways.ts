@@ -113,6 +113,7 @@ ${routes}`,
           ...more,
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(120_000),
       })
       const said = await reply.text()
       const isJson = /json/.test(reply.headers.get('content-type') ?? '')

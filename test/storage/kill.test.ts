@@ -57,7 +57,10 @@ describe(`${KILLS} kills at any point of a write`, { skip: SKIPPED }, () => {
     const writers = ['w', 'x', 'y'].map((name, index) =>
       writer(name, gateways[index % 2] as StoredGateway),
     )
-    for (let kill = 0; kill < KILLS; kill++) {
+    const killing = async () => {
+      for (let kill = 0; kill < KILLS; kill++) await killOne(kill)
+    }
+    const killOne = async (kill: number) => {
       const count = () => [...attempted.values()].reduce((sum, one) => sum + one, 0)
       const from = count()
       await until('something is written', () => count() > from + 2)
@@ -72,8 +75,13 @@ describe(`${KILLS} kills at any point of a write`, { skip: SKIPPED }, () => {
         (await Promise.all(gateways.map((one) => one.ready()))).every((it) => it === '200 ready\n'),
       )
     }
-    isOver = true
-    await Promise.all(writers)
+    try {
+      await killing()
+    } finally {
+      // Whatever failed, they end: nothing else would end this process.
+      isOver = true
+      await Promise.all(writers)
+    }
 
     const bodyOf = async (gateway: StoredGateway, path: string) => {
       const reply = await fetch(`http://127.0.0.1:${gateway.port}/${path}`)

@@ -15,6 +15,7 @@ export const SKIPPED = BINARIES === undefined ? 'npm has no PostgreSQL for this 
 /** A real server in a folder of its own, which may be stopped and started again. */
 export interface TestServer {
   readonly url: string
+  readonly folder: string
   readonly pid: () => number
   readonly stop: (signal?: NodeJS.Signals) => Promise<void>
   readonly start: () => Promise<void>
@@ -28,9 +29,10 @@ export interface TestServer {
   readonly remove: () => Promise<void>
 }
 
-export async function startServer(): Promise<TestServer> {
+/** `folder`: one that has the data of a server, or is empty; by default one of its own. */
+export async function startServer(options: { readonly folder?: string } = {}): Promise<TestServer> {
   if (BINARIES === undefined) throw new Error('there is no PostgreSQL')
-  const folder = mkdtempSync(join(tmpdir(), 'portcullis-pg-'))
+  const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'portcullis-pg-'))
   let server: EmbeddedServer = await startEmbedded(folder, BINARIES)
   let count = 0
   const { url } = server
@@ -46,6 +48,7 @@ export async function startServer(): Promise<TestServer> {
   }
   return {
     url,
+    folder,
     pid: () => server.pid,
     stop: (signal) => server.stop(signal),
     start: async () => {

@@ -19,7 +19,7 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
   let browser: Browser
 
   before(async () => {
-    gateway = await startUiGateway()
+    gateway = await startUiGateway({ config: '  decisions: { allowed: 1, show: [request] }\n' })
     browser = await launchBrowser({ trusted: [], names: [] })
   })
 
@@ -65,6 +65,20 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
     assert.match(stdout, /1 passed/)
     await page.getByRole('button', { name: /Explain it/ }).click()
     await page.locator('main').getByText('Denied', { exact: true }).nth(1).waitFor()
+    await context.close()
+    assert.deepEqual(wrong, [])
+  })
+
+  it('is suggested rules that admit what was seen, and told what they would deny', async () => {
+    assert.equal(await gateway.get('/orders/7', { 'x-team': 'eng' }), 200)
+    const { page, context, wrong } = await openPage(browser, `${gateway.ui}suggest`)
+    const box = page.getByRole('region', { name: 'Rules for api' })
+    await box.getByText(/admit all \d+ admitted requests/).waitFor()
+    await box.getByText(/^allow: request\.method == 'GET'/).waitFor()
+    await box
+      .getByText(/Would deny what is admitted now: /)
+      .first()
+      .waitFor()
     await context.close()
     assert.deepEqual(wrong, [])
   })

@@ -14,6 +14,7 @@ export const PAGES = [
   'decisions',
   'policies',
   'policies/routes/api',
+  'suggest',
   'sandbox',
   'backends',
   'llm',

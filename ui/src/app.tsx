@@ -41,6 +41,11 @@ const PAGES = [
     page: lazy(() => import('./pages/policies.tsx').then(named('Policies'))),
   },
   {
+    path: 'suggest',
+    label: 'Suggest',
+    page: lazy(() => import('./pages/suggest.tsx').then(named('Suggest'))),
+  },
+  {
     path: 'sandbox',
     label: 'Sandbox',
     page: lazy(() => import('./pages/sandbox.tsx').then(named('Sandbox'))),

@@ -145,6 +145,7 @@ describe('the admin API', () => {
     ['POST', '/api/policies/lint', {}],
     ['POST', '/api/policies/diff', { changes: [deleting('routes', 'orders/v1')] }],
     ['POST', '/api/policies/replay', { changes: [deleting('routes', 'orders/v1')] }],
+    ['GET', '/api/policies/suggest'],
     ['POST', '/api/policies/test', { suite: { requests: [] } }],
     ['POST', '/api/policies/explain', { request: 'GET /', claims: { sub: 'a' } }],
   ] as const) {

@@ -22,7 +22,7 @@ export interface ApiDeps {
 
 /** A command of `portcullis`, run apart so that neither requests nor the gateway depend on it. */
 export type RunTool = (
-  command: 'diff' | 'effective' | 'explain' | 'lint' | 'replay' | 'test',
+  command: 'diff' | 'effective' | 'explain' | 'lint' | 'replay' | 'suggest' | 'test',
   /** `FILES/name` stands for the path of a file of that name. */
   args: readonly string[],
   /** Name → text. */

@@ -80,13 +80,28 @@ export const POLICY_ENDPOINTS: readonly Endpoint[] = [
     body: z.strictObject({ changes: changesSchema }),
     responses: { 200: { description: 'As `portcullis replay --json` says it.', schema: report } },
     run: async ({ body }, deps) => {
-      const records = await deps.find({ limit: 10_000 })
-      if (records.length === 0) return problem(409, 'there are no recorded decisions yet')
-      const lines = records.toReversed().map((one) => `${JSON.stringify(one)}\n`)
+      const lines = await recordedLines(deps)
+      if (lines.length === 0) return problem(409, 'there are no recorded decisions yet')
       const args = ['--decisions', 'FILES/decisions.jsonl', '--old', 'FILES/before.json']
       const files = { 'decisions.jsonl': lines.join('') }
       const all = [...args, '--new', 'FILES/config.json', '--json']
       return tool(deps, 'replay', all, changesOf(body), files)
+    },
+  },
+  {
+    method: 'GET',
+    path: '/api/policies/suggest',
+    summary: 'Allow rules that admit the recorded requests, each with what it would deny.',
+    role: 'viewer',
+    query: z.object({ route: z.string().optional().describe('Only this route.') }),
+    responses: { 200: { description: 'As `portcullis suggest --json` says it.', schema: report } },
+    run: async ({ query }, deps) => {
+      const lines = await recordedLines(deps)
+      if (lines.length === 0) return problem(409, 'there are no recorded decisions yet')
+      const { route } = query as { readonly route?: string }
+      const args = ['--decisions', 'FILES/decisions.jsonl', '-f', 'FILES/config.json', '--json']
+      const own = route === undefined ? args : [...args, `--route=${route}`]
+      return tool(deps, 'suggest', own, [], { 'decisions.jsonl': lines.join('') })
     },
   },
   {
@@ -134,6 +149,12 @@ export const POLICY_ENDPOINTS: readonly Endpoint[] = [
     },
   },
 ]
+
+/** The oldest first, as in a file. */
+async function recordedLines(deps: ApiDeps): Promise<readonly string[]> {
+  const records = await deps.find({ limit: 10_000 })
+  return records.toReversed().map((one) => `${JSON.stringify(one)}\n`)
+}
 
 function changesOf(body: unknown): readonly Change[] {
   return (body as { readonly changes?: readonly Change[] }).changes ?? []

@@ -223,20 +223,43 @@ export interface Outcome {
   readonly reason: string
 }
 
+export interface ExampleRequest {
+  readonly method?: string
+  readonly path?: string
+  readonly query?: string
+  readonly host?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly source?: string
+  readonly identity?: Readonly<Record<string, unknown>>
+}
+
+export interface Suggestions {
+  readonly suggestions: readonly Suggestion[]
+  readonly without: readonly { readonly route: string; readonly why: string }[]
+}
+
+export interface Suggestion {
+  readonly route: string
+  readonly admitted: number
+  readonly denied: number
+  readonly notKnown: number
+  readonly replaces: readonly string[]
+  readonly tightens: 'yes' | 'no' | 'unknown'
+  readonly rules: readonly {
+    readonly expression: string
+    readonly admits: number
+    readonly denies: number
+    readonly example: ExampleRequest
+    readonly wouldDeny: readonly ExampleRequest[]
+  }[]
+}
+
 export interface Difference {
   readonly kind: 'admitted' | 'refused' | (string & {})
   readonly listener: string
   readonly route?: string
   readonly backend?: string
-  readonly example?: {
-    readonly method?: string
-    readonly path?: string
-    readonly query?: string
-    readonly host?: string
-    readonly headers?: Readonly<Record<string, string>>
-    readonly source?: string
-    readonly identity?: Readonly<Record<string, unknown>>
-  }
+  readonly example?: ExampleRequest
   readonly old: Outcome
   readonly now: Outcome
 }

@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import fc from 'fast-check'
+import { steady } from '../../test/steady-settings.ts'
+import type { Suggestions } from '../analysis/suggest/suggest.ts'
+import { Gateway } from '../proxy/gateway.ts'
+import { loadText } from '../sources/file/load.ts'
+import type { DecisionRecord } from '../telemetry/decision-record.ts'
+import { createLogger } from '../telemetry/log.ts'
+import { createMetrics } from '../telemetry/metrics.ts'
+import { runWith } from './fixtures/run.ts'
+import { makeAuthority } from './suite/certificate.ts'
+import { StandIns } from './suite/stand-ins.ts'
+import { TokenMaker } from './suite/tokens.ts'
+import { putUnderTest, settingsUnderTest } from './suite/under-test.ts'
+
+const FOLDER = mkdtempSync(join(tmpdir(), 'suggest-'))
+after(() => rmSync(FOLDER, { recursive: true }))
+
+interface Sent {
+  readonly method: string
+  readonly path: string
+  /** Undefined: no token. */
+  readonly group?: string | undefined
+  readonly roles?: readonly string[]
+  readonly team?: string | undefined
+}
+
+function config(rules: readonly object[], above: readonly object[] = []): string {
+  const gateway = {
+    port: 8080,
+    ...(above.length === 0 ? {} : { policies: { authorization: { rules: above } } }),
+  }
+  return JSON.stringify({
+    gateways: { default: gateway },
+    routes: [
+      {
+        name: 'api',
+        policies: {
+          jwtAuthentication: { issuer: 'https://i.example', jwks: { inline: '{"keys":[]}' } },
+          ...(rules.length === 0 ? {} : { authorization: { rules } }),
+        },
+        backends: [{ host: 'a:80' }],
+      },
+    ],
+  })
+}
+
+/** What a gateway with this configuration responds, and what it records of it. */
+async function served(text: string, requests: readonly Sent[]) {
+  const loaded = loadText(text, 'gateway.json', { environment: {} })
+  const model = loaded.result.value
+  assert.ok(model !== undefined && loaded.settings !== undefined, JSON.stringify(loaded.result))
+  const standIns = new StandIns({})
+  const tokens = new TokenMaker()
+  const under = await putUnderTest(model, {
+    backends: await standIns.open(model.backends.map(({ name }) => name)),
+    keySet: tokens.keySet,
+    authority: makeAuthority('test'),
+    takesProxyHeader: false,
+  })
+  const written = steady(settingsUnderTest(loaded.settings))
+  const show = ['jwt', 'request']
+  const settings = { ...written, decisions: { keep: 10, show, allowed: 1 } }
+  const records: DecisionRecord[] = []
+  const log = createLogger({ format: 'text', level: 'error', write: () => {} })
+  const writeDecision = (record: DecisionRecord) => void records.push(record)
+  const metrics = createMetrics()
+  const gateway = new Gateway({ settings, log, metrics, reusePort: false, writeDecision })
+  const statuses: number[] = []
+  try {
+    await gateway.apply(under.model)
+    const [port] = [...under.ports.values()]
+    for (const { method, path, group, roles, team } of requests) {
+      const claims = { iss: 'https://i.example', sub: 'a', group, roles }
+      const authorization = `Bearer ${tokens.make(claims, 'valid')}`
+      const headers = {
+        ...(group === undefined ? {} : { authorization }),
+        ...(team === undefined ? {} : { 'x-team': team }),
+      }
+      const reply = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers })
+      await reply.text()
+      statuses.push(reply.status)
+    }
+  } finally {
+    await gateway.drain()
+    standIns.close()
+  }
+  return { records, statuses }
+}
+
+function file(name: string, text: string): string {
+  const path = join(FOLDER, name)
+  writeFileSync(path, text)
+  return path
+}
+
+async function suggested(text: string, records: readonly DecisionRecord[]) {
+  const lines = `${records.map((record) => JSON.stringify(record)).join('\n')}\n`
+  const args = ['--decisions', file('decisions.jsonl', lines), '-f', file('gateway.json', text)]
+  const { code, out, err } = await runWith(['suggest', ...args, '--json'])
+  const { out: words } = await runWith(['suggest', ...args])
+  return { code, err, words, found: (out === '' ? undefined : JSON.parse(out)) as Suggestions }
+}
+
+const get = (path: string, more: Partial<Sent> = {}): Sent => ({
+  method: 'GET',
+  path,
+  group: 'eng',
+  ...more,
+})
+
+describe('portcullis suggest', () => {
+  it('admits methods and paths that were seen, and says what it would deny', async () => {
+    const open = config([{ deny: "request.path == '/never'" }])
+    const { records, statuses } = await served(open, [
+      get('/orders/1'),
+      get('/orders/2?page=3'),
+      get('/health'),
+      get('/orders', { method: 'POST' }),
+      get('/orders', { group: undefined }),
+    ])
+    assert.deepEqual(statuses, [200, 200, 200, 200, 401])
+    const { code, found, words } = await suggested(open, records)
+    assert.equal(code, 0)
+    const [api] = found.suggestions
+    assert.deepEqual(
+      api?.rules.map(({ expression, admits, denies }) => [expression, admits, denies]),
+      [
+        [
+          "request.method == 'GET' && (request.path == '/health' || request.path.matches('^/orders/[^/]+$'))",
+          3,
+          2,
+        ],
+        ["request.method == 'POST' && request.path == '/orders'", 1, 4],
+      ],
+    )
+    assert.deepEqual([api?.admitted, api?.denied, api?.tightens], [4, 1, 'yes'])
+    for (const { wouldDeny } of api?.rules ?? []) assert.ok(wouldDeny.length > 0)
+    assert.match(words, /- allow: "request\.method == 'GET' && /)
+    assert.match(words, /# would deny what is admitted now:\n {6}# {3}/)
+  })
+
+  it('keeps Deny and Require rules, and takes the place of Allow rules that admit more', async () => {
+    const rules = [
+      { allow: "jwt.group in ['eng', 'ops'] || 'x' in jwt.roles" },
+      { deny: "request.path.startsWith('/admin')" },
+    ]
+    const { records } = await served(config(rules), [
+      get('/a', { roles: ['dev', 'on-call'] }),
+      get('/b', { roles: ['on-call', 'lead'] }),
+      get('/admin'),
+      get('/a', { group: 'sales', roles: [] }),
+    ])
+    const { found } = await suggested(config(rules), records)
+    const [api] = found.suggestions
+    assert.deepEqual(api?.replaces, [rules[0]?.allow])
+    assert.deepEqual(
+      api?.rules.map(({ expression }) => expression),
+      [
+        "request.method == 'GET' && request.path in ['/a', '/b'] && jwt.group == 'eng' && 'on-call' in jwt.roles",
+      ],
+    )
+    assert.deepEqual([api?.admitted, api?.denied], [2, 2])
+  })
+
+  it('says so where rules above admit the same all the same', async () => {
+    const text = config([], [{ allow: 'true' }])
+    const { records } = await served(text, [get('/a')])
+    const { found, words } = await suggested(text, records)
+    assert.equal(found.suggestions[0]?.tightens, 'no')
+    assert.match(words, /They deny nothing that is admitted now/)
+  })
+
+  it('has no suggestion without an admitted request, or for a route that is gone', async () => {
+    const denying = config([{ deny: 'true' }])
+    const { records } = await served(denying, [get('/a')])
+    const { code, found, words } = await suggested(denying, records)
+    assert.equal(code, 1)
+    assert.deepEqual(found.suggestions, [])
+    assert.match(words, /no suggestion: no admitted request is recorded/)
+    const gone = await suggested(denying.replace('"api"', '"other"'), records)
+    assert.match(gone.words, /no suggestion: the configuration has no such route/)
+  })
+
+  it('quotes whatever clients wrote', async () => {
+    const rules = [{ allow: "request.headers['x-team'] != '' && jwt.group != ''" }]
+    const sent = get("/it's/$a.b+c", { team: `a'b\\"c`, group: "o'hara\n\u00fc" })
+    const { records, statuses } = await served(config(rules), [sent])
+    assert.deepEqual(statuses, [200])
+    const { found } = await suggested(config(rules), records)
+    const own = found.suggestions[0]?.rules.map(({ expression }) => ({ allow: expression })) ?? []
+    assert.equal(own.length, 1)
+    assert.deepEqual((await served(config(own), [sent])).statuses, [200])
+  })
+
+  it('decides all that was recorded as it was decided, whatever the rules and the traffic', async () => {
+    const sent: fc.Arbitrary<Sent> = fc.record({
+      method: fc.constantFrom('GET', 'DELETE'),
+      path: fc.constantFrom('/', '/a', '/a/1', '/a/22', '/a/x.y', '/b/1', '/z%20z'),
+      group: fc.constantFrom('eng', 'ops', 'sales', undefined),
+      roles: fc.subarray(['dev', 'lead', 'on-call']),
+      team: fc.constantFrom('blue', 'red', undefined),
+    })
+    const rule = fc.constantFrom<object>(
+      { allow: "jwt.group == 'eng'" },
+      { allow: "'lead' in jwt.roles && request.method != 'DELETE'" },
+      { allow: "request.headers['x-team'] == 'blue'" },
+      { deny: "request.path.startsWith('/b')" },
+      { deny: "request.method == 'DELETE' && jwt.group == 'ops'" },
+      { require: "request.headers['x-team'] in ['blue', 'red']" },
+    )
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(rule, { minLength: 1, maxLength: 3 }),
+        fc.array(sent, { minLength: 1, maxLength: 12 }),
+        async (rules, requests) => {
+          const before = await served(config(rules), requests)
+          const { found } = await suggested(config(rules), before.records)
+          const [api] = found.suggestions
+          const isAdmitted = before.statuses.includes(200)
+          if (api === undefined) {
+            // Whatever claims and headers there are, a rule without an own condition is too wide.
+            assert.ok(!isAdmitted || found.without.length > 0)
+            return
+          }
+          const kept = rules.filter((one) => !('allow' in one))
+          const allowed = api.rules.map(({ expression }) => ({ allow: expression }))
+          const after = await served(config([...kept, ...allowed]), requests)
+          assert.deepEqual(after.statuses, before.statuses)
+        },
+      ),
+      { numRuns: Number(process.env['FUZZ_RUNS'] ?? 0) > 0 ? 200 : 15 },
+    )
+  })
+})

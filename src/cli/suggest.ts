@@ -1,0 +1,118 @@
+import { readDecisions } from '../analysis/decisions/read.ts'
+import { type Suggestions, suggest as suggestRules } from '../analysis/suggest/suggest.ts'
+import { visible } from '../diagnostics/text-cells.ts'
+import type { Model } from '../model/model.ts'
+import { defineCommand, UsageError } from './define.ts'
+import { compare, exampleLines, loadModel } from './diff.ts'
+import { toExactJson } from './exact-json.ts'
+import { FORMAT, formatOf, readArgs } from './read-args.ts'
+import { readText } from './read-text.ts'
+import { openRouter } from './route-recorded.ts'
+
+export const suggest = defineCommand({
+  name: 'suggest',
+  summary: 'suggest Allow rules that admit the recorded requests, and little else',
+  help: `portcullis suggest --decisions FILE -f FILE [--route NAME] [--format text|json]
+
+Takes recorded decisions (JSON lines, as config.decisions.file writes them; - for the
+standard input) and the configuration that they were made with. For every route with
+admitted requests it suggests the fewest Allow rules that admit all of them: methods and
+paths as they were seen, and claims and headers with few values. Only what a record shows
+can be in a rule: claims and headers that a rule read, and that are not redacted.
+Every set is replayed on the same records before it is shown. It admits all that was
+admitted and nothing that was denied; each rule comes with a request that is admitted now
+and that the rule would deny. Set \`config.decisions.allowed\` to record admitted requests.
+
+  --decisions FILE   the records
+  -f, --file FILE    the configuration that they were made with
+  --route NAME       only this route
+  --format json      for programs; --json for short
+
+Exit code: 0, 1 if a file has errors, if there are no records and if there is no
+suggestion, 2 for a usage error.`,
+  run: (args, terminal) => {
+    const { values } = parse(args)
+    const format = formatOf(values, ['text', 'json'])
+    const { decisions, file, route } = values
+    if (decisions === undefined || file === undefined) {
+      throw new UsageError('name --decisions and -f')
+    }
+    const text = decisions === '-' ? terminal.readInput() : readText(decisions)
+    const { decisions: records } = readDecisions(text)
+    if (records.length === 0) {
+      terminal.err(`portcullis suggest: ${decisions} has no records of decisions\n`)
+      return 1
+    }
+    const model = loadModel(file, terminal)
+    if (model === undefined) return 1
+    const ports = new Set(
+      model.gateways.flatMap(({ listeners }) => listeners.map(({ port }) => port)),
+    )
+    const found = suggestRules(route === undefined ? records : idsOn(route, records), model, {
+      openRouter: (one: Model) => openRouter(one, (port) => ports.has(port)),
+      compare,
+    })
+    terminal.out(format === 'json' ? `${toExactJson(found, 2)}\n` : render(found))
+    return found.suggestions.length === 0 ? 1 : 0
+  },
+})
+
+/** Stages before the route is known have records of their own. */
+function idsOn<T extends { readonly id: string; readonly route?: string }>(
+  route: string,
+  records: readonly T[],
+): readonly T[] {
+  const ids = new Set(records.filter((one) => one.route === route).map(({ id }) => id))
+  return records.filter(({ id }) => ids.has(id))
+}
+
+const TIGHTENS = {
+  yes: '',
+  no: 'They deny nothing that is admitted now: rules of the gateway or listener admit it all the same.',
+  unknown: 'Whether they deny anything that is admitted now is not known.',
+} as const
+
+function render({ suggestions, without }: Suggestions): string {
+  const lines: string[] = []
+  for (const { route, admitted, denied, notKnown, rules, replaces, tightens } of suggestions) {
+    const unclear = notKnown === 0 ? '' : `, ${notKnown} of them not known`
+    lines.push(
+      visible(`route ${route}: ${admitted} admitted requests admitted, ${denied} denied${unclear}`),
+      '  authorization:',
+      '    rules:',
+    )
+    for (const { expression, admits, example, denies, wouldDeny } of rules) {
+      lines.push(
+        `    - allow: ${visible(yamlText(expression))}`,
+        `      # admits ${admits}, such as ${visible(`${example.method} ${example.path}`)}; denies ${denies} of the others`,
+      )
+      for (const one of wouldDeny) {
+        lines.push('      # would deny what is admitted now:')
+        lines.push(...exampleLines(one).map((line) => `      #   ${visible(line)}`))
+      }
+    }
+    if (replaces.length > 0) {
+      lines.push('  in place of:', ...replaces.map((rule) => `    - allow: ${visible(rule)}`))
+    }
+    if (tightens !== 'yes') lines.push(`  ${TIGHTENS[tightens]}`)
+    lines.push('')
+  }
+  for (const { route, why } of without) lines.push(visible(`route ${route}: no suggestion: ${why}`))
+  return `${lines.join('\n')}\n`
+}
+
+function yamlText(text: string): string {
+  return JSON.stringify(text)
+}
+
+function parse(args: readonly string[]) {
+  return readArgs({
+    args: [...args],
+    options: {
+      decisions: { type: 'string' },
+      file: { type: 'string', short: 'f' },
+      route: { type: 'string' },
+      ...FORMAT,
+    },
+  })
+}
