@@ -263,6 +263,39 @@ describe('portcullis replay with providers', () => {
   })
 })
 
+describe('portcullis diff with providers', () => {
+  const said = async (old: string, now: string) => {
+    const args = ['diff', file('old.yaml', old), file('new.yaml', now), '--json']
+    return JSON.parse((await runWith(args)).out) as {
+      readonly differences: readonly { readonly kind: string; readonly provider?: string }[]
+      readonly untold: readonly { readonly why: string }[]
+    }
+  }
+
+  it('compares each with itself where routes change, not with the others', async () => {
+    const rules = { first: team('blue'), second: team('red') }
+    const more = "routes: [{ name: other, hostnames: [b.test], backends: [{ host: 'a:1' }] }, "
+    const now = config(rules).replace('routes: [', more)
+    const { differences } = await said(config(rules), now)
+    // What b.test gets now, whoever asks; nothing of what the providers decide.
+    assert.deepEqual(new Set(differences.map(({ provider }) => provider)), new Set([undefined]))
+  })
+
+  it('calls nothing proven where a rule newly reads the model', async () => {
+    const never = `deny: "llm.requestModel == 'a' && llm.requestModel == 'b'"`
+    for (const [old, now] of [
+      [{}, { second: never }],
+      [{ first: never }, {}],
+    ]) {
+      const { untold } = await said(config(old ?? {}), config(now ?? {}))
+      assert.ok(untold.length > 0)
+      for (const { why } of untold) assert.match(why, /rules about models/)
+    }
+    const { untold } = await said(config({ first: never }), config({ second: never }))
+    assert.deepEqual(untold, [])
+  })
+})
+
 describe('a decision about a provider', () => {
   it('says which, and that the request went on', () => {
     const record = recordOf({

@@ -191,7 +191,13 @@ function counterparts(entry: Entry, from: Ways, to: Ways): readonly (Entry | 'no
     const beside = here.filter(({ match, way }) => match?.id === entry.match?.id && !own.has(way))
     return [...(isSameEntry(same, entry) ? [] : [same]), ...beside]
   }
-  const rest = here.filter((other) => other !== same && !isSameEntry(other, entry))
+  // Of the providers of one backend each is compared with itself, where there is such a one.
+  const isBeside = ({ way, match, provider }: Entry) =>
+    provider !== entry.provider &&
+    here.some((one) => one.way === way && one.match === match && one.provider === entry.provider)
+  const rest = here.filter(
+    (other) => other !== same && !isSameEntry(other, entry) && !isBeside(other),
+  )
   const first = same === undefined || isSameEntry(same, entry) ? [] : [same]
   return [...first, ...rest, 'none']
 }
@@ -328,8 +334,10 @@ function judge(
     const listener = isThere ? doorFor(ways, port, nameIn(request.host)) : entry.listener
     return { ...request, listener: listener ?? entry.listener }
   }
-  // Of several backends by chance, the one that refuses it.
-  const there = other === 'none' ? {} : { backend: other.backend, provider: other.provider }
+  // Of several backends by chance, the one that refuses it; of providers, all, as one is enough.
+  const { backend = undefined, provider = undefined } = other === 'none' ? {} : other
+  const isSame = provider === entry.provider
+  const there = other === 'none' ? {} : { backend, provider: isSame ? provider : undefined }
   const refusing = decide.decideFrom({ ...at(from), ...there })
   return { refusing, admitting: decide.decideTo(at(to)) }
 }

@@ -20,7 +20,7 @@ import type { Fact } from '../symbolic/attribute-tree.ts'
 import type { Condition } from '../symbolic/space.ts'
 import type { Ranked } from './precedence.ts'
 import { routeCondition, routeText } from './route-conditions.ts'
-import { unlookedAt } from './unlooked.ts'
+import { unlookedAt, withModelRules } from './unlooked.ts'
 
 /** One way through a gateway: a listener, a match, a backend or its provider; and what guards it. */
 export interface Entry {
@@ -143,7 +143,7 @@ export function waysThrough(model: Model): Ways {
       })
     }
   }
-  return { entries, matches, listeners }
+  return { entries: withModelRules(entries), matches, listeners }
 }
 
 /** Names below that of the listener which others on its port have: those get their requests. */

@@ -1,6 +1,7 @@
 import { hashOf } from '../../model/hash.ts'
 import type { Point } from '../points.ts'
 import { ACCOUNTS } from './accounts.ts'
+import type { Entry } from './entries.ts'
 
 /**
  * Policies on a way that decide about requests and that no comparison looks into, such as `csrf`:
@@ -38,4 +39,25 @@ export function unlookedKinds(
 ): readonly string[] {
   const kinds = new Set([...Object.keys(one), ...Object.keys(other)])
   return [...kinds].filter((kind) => one[kind] !== other[kind])
+}
+
+/**
+ * Where a rule of any provider reads the model, requests that name none are denied by all of them,
+ * whatever the rule says.
+ */
+export function withModelRules(entries: readonly Entry[]): readonly Entry[] {
+  const keyOf = ({ way, match }: Entry) => `${way} ${match?.id ?? ''}`
+  const reading = new Set(entries.filter(readsModel).map(keyOf))
+  if (reading.size === 0) return entries
+  return entries.map((entry) =>
+    reading.has(keyOf(entry))
+      ? { ...entry, unlooked: { ...entry.unlooked, 'rules about models': '' } }
+      : entry,
+  )
+}
+
+function readsModel({ provider, points }: Entry): boolean {
+  if (provider === undefined) return false
+  const reads = points.flatMap(({ rules }) => rules.flatMap((rule) => rule.reads))
+  return reads.some(({ variable, fields }) => variable === 'llm' && fields[0] !== 'provider')
 }
