@@ -27,7 +27,10 @@ export function scopesAt({ sources }: Pick<Point, 'sources'>): Scoping {
     new Map<string, string>(
       IDENTITY_VARIABLES.map((variable) => {
         // What is invalid lets nobody pass, and says nothing of anybody.
-        const seen = sources.seenBy(policy, depth, variable).filter(isValid)
+        const around = sources.seenBy(policy, depth, variable)
+        const seen = around.filter(isValid)
+        // What an invalid one would find out is not known; it denies, and is reported itself.
+        if (seen.length === 0 && around.length > 0) return [variable, `${variable}#invalid`]
         const name = `${variable}#${seen.map(verifierOf).join('+') || 'none'}`
         named.set(name, seen)
         return [variable, name]
