@@ -35,6 +35,8 @@ export const DRAWN_FEATURES: Readonly<Record<string, string>> = {
   asked: 'a service that is called, by condition too, and one that cannot be reached',
   counted: 'rate limits that are not reached, by condition too',
   providers: 'an AI backend with one provider and its rules',
+  failover:
+    'an AI backend with two providers, rules about which it is and about the model, and calls in the language of the providers',
 }
 
 function renderPage(): string {
@@ -75,6 +77,7 @@ ${rows.join('\n')}
 - client certificates that are newly optional, or no longer: the gateway closes connections with a bad one
 - which credentials are accepted: keys, users, audiences, the place of a credential, a service that is called
 - the sections \`llm\`, \`mcp\` and \`ui\`, and rules about MCP
+- whether a rule of a provider reads the model: requests that name none are then denied
 
 ## How this is checked
 
@@ -84,6 +87,6 @@ ${Object.values(DRAWN_FEATURES)
   .map((what) => `- ${what}`)
   .join('\n')}
 
-What the oracle does not generate is not covered by this promise: more than one provider of an AI backend and calls to models, MCP backends, several protocols on one port, rate limits that are reached, what services of your own respond, and other policies that are not listed here.
+What the oracle does not generate is not covered by this promise: virtual models and calls that are translated, messages to MCP servers and agents, several protocols on one port, rate limits that are reached, what services of your own respond, and other policies that are not listed here.
 `
 }

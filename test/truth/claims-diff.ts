@@ -1,4 +1,4 @@
-import { isTree, type Tree } from './document.ts'
+import { isTree, type Tree, walk, withValue } from './document.ts'
 import { API_KEY } from './generate.ts'
 import type { Check, FalseClaim, Pair, Side } from './pair.ts'
 import {
@@ -35,6 +35,8 @@ interface Place {
 
 interface Difference extends Place {
   readonly backend?: string
+  /** Of several: what is said is said of this one. */
+  readonly provider?: string
   readonly example: Example
   readonly services: readonly string[]
 }
@@ -86,6 +88,27 @@ export function parseExact(text: string): unknown {
   )
 }
 
+/** Without the other providers, where one is spoken of: they would serve what it denies. */
+function fileFor({ world }: Pair, { tree, file, name }: Side, provider: string | undefined) {
+  const own = provider === undefined ? tree : withOnly(tree, provider)
+  return own === tree ? file : world.write(`${name}-provider.yaml`, own)
+}
+
+function withOnly(tree: Tree, provider: string): Tree {
+  const found = [...walk(tree)].filter(([path]) => path.at(-1) === 'groups' && path.at(-2) === 'ai')
+  let own = tree
+  for (const [path, value] of found) {
+    const groups = (value as readonly Tree[])
+      .map((group) =>
+        (group['providers'] as readonly Tree[]).filter((one) => one['name'] === provider),
+      )
+      .filter((providers) => providers.length > 0)
+      .map((providers) => ({ providers }))
+    if (groups.length > 0) own = withValue(own, path, groups)
+  }
+  return own
+}
+
 /** A statement about connections holds for every request on them. */
 function isAt({ listener, route }: Place, tree: Tree, probe: Probe, outcome: Outcome): boolean {
   const gateway = gatewayAt(tree, probe.transport.port)
@@ -118,7 +141,8 @@ async function checkExamples(
     await world.serve(side.file)
     const shares = sharesIn(side.tree)
     const outcomes: Outcome[] = []
-    for (const { probe, refusing } of sent) {
+    for (const { probe, refusing, difference } of sent) {
+      await world.serve(fileFor(pair, side, difference.provider))
       // Of backends by chance, it is one that refuses it.
       const ways =
         side === refusing && shares.length > 0

@@ -27,6 +27,7 @@ export const checkReplay: Check = async (pair) => {
     // What the gateway rejects unread, or no route takes, is in no record.
     if (before.status === 400 || before.status === 404 || before.status === 421) continue
     if (isOfConnection(pair, index) && !isProper(pair, index)) continue
+    if (isUnread(pair, index)) continue
     const after = pair.now.outcomes[index] as Outcome
     if (isThrough(pair, before, index) === isThrough(pair, after, index)) alike.push(index)
     else others.push(index)
@@ -44,6 +45,13 @@ function recordsOf({ old }: Pair, index: number) {
 /** Nothing of a request was recorded: what is replayed is the connection. */
 function isOfConnection({ old }: Pair, index: number): boolean {
   return (old.records[index] ?? []).every(({ stage }) => stage === 'connection')
+}
+
+/** It names no model, and rules about models deny it for that: no record of theirs says so. */
+function isUnread({ probes, old, now }: Pair, index: number): boolean {
+  const { request } = probes[index] as Probe
+  const readsModel = JSON.stringify([old.tree, now.tree]).includes('llm.requestModel')
+  return readsModel && request.target !== '/v1/chat/completions'
 }
 
 /** It speaks what the port speaks: otherwise it is closed for that, whatever the rules say. */

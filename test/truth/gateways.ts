@@ -17,6 +17,13 @@ import type { Place } from './generate.ts'
 import { diceFor, type Share, sharesIn } from './shares.ts'
 import { bytesOf, CLOSED, Link, type Outcome, type Probe } from './wire.ts'
 
+/** What a provider of models responds, whatever it is asked. */
+const COMPLETION = JSON.stringify({
+  ...{ id: 'c', object: 'chat.completion', created: 1, model: 'm' },
+  choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+})
+
 const BACKENDS = 8
 const PORTS = 3
 
@@ -76,13 +83,16 @@ export class World {
   }
 
   #answer(socket: Socket, port: number): void {
-    const head = `HTTP/1.1 200 OK\r\nx-backend: ${port}\r\ncontent-length: 0\r\n\r\n`
+    const head = `HTTP/1.1 200 OK\r\nx-backend: ${port}\r\n`
+    const plain = `${head}content-length: 0\r\n\r\n`
+    const model = `${head}content-type: application/json\r\ncontent-length: ${COMPLETION.length}\r\n\r\n${COMPLETION}`
     let seen = ''
     socket.on('data', (bytes) => {
       seen += bytes.toString('latin1')
       for (let end = seen.indexOf('\r\n\r\n'); end >= 0; end = seen.indexOf('\r\n\r\n')) {
+        const isCall = /POST \/v1\/chat\/completions /.test(seen.slice(0, end))
         seen = seen.slice(end + 4)
-        socket.write(head)
+        socket.write(isCall ? model : plain)
       }
     })
   }

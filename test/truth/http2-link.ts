@@ -1,8 +1,9 @@
-import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
+import { type ClientHttp2Session, connect as connectHttp2, constants } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { Request } from './wire.ts'
 
 const PATIENCE = 8_000
+const MALFORMED = constants.NGHTTP2_PROTOCOL_ERROR
 
 /** One request by HTTP/2 on a connection of its own; undefined where it is closed without a response. */
 export async function askHttp2(
@@ -45,8 +46,11 @@ function answerOf(
       headers[name.toLowerCase()] = own === undefined ? value : [own, value].flat()
     }
     const stream = session.request(headers, { endStream: body === undefined })
-    stream.on('error', () => done(undefined))
-    stream.on('close', () => done(undefined))
+    // A malformed request is a stream error there, and 400 by HTTP/1: the connection goes on.
+    const over = () =>
+      done(stream.rstCode === MALFORMED ? { status: 400, backend: undefined } : undefined)
+    stream.on('error', over)
+    stream.on('close', over)
     stream.once('response', (response) => {
       const backend = response['x-backend']
       done({ status: Number(response[':status']), backend: backend && String(backend) })

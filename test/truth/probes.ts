@@ -183,8 +183,28 @@ function decorated(
     headers.push(['authorization', `Basic ${btoa(random.pick(PASSWORDS))}`])
   }
   const body = text.includes('request.body') && random.chance(0.7) ? random.pick(BODIES) : undefined
-  return { ...request, method, headers, ...(body === undefined ? {} : { body }) }
+  const own = { ...request, method, headers, ...(body === undefined ? {} : { body }) }
+  return text.includes('"ai":') && random.chance(0.35) ? modelCall(random, own) : own
 }
+
+/** The same client calls a model. */
+function modelCall(random: Random, { headers, ...rest }: Request): Request {
+  const target = random.pick(['/v1/chat/completions', '/v1/models'])
+  const isRead = target === '/v1/models'
+  const { body: _, ...bare } = rest
+  return {
+    ...bare,
+    method: isRead ? 'GET' : 'POST',
+    target,
+    headers: isRead ? headers : [...headers, ['content-type', 'application/json']],
+    ...(isRead ? {} : { body: random.pick(CALLS) }),
+  }
+}
+
+const CALLS = [
+  '{"model":"a","messages":[{"role":"user","content":"x"}],"max_tokens":1}',
+  '{"model":"b","messages":[{"role":"user","content":"x"}],"max_tokens":1}',
+]
 
 const BODIES = ['x', 'xy', 'y', '', '{"model":"a"}', '{"model":"b"}', '{"model":1}', '{"x":"a"}']
 

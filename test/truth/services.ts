@@ -63,6 +63,63 @@ export const SERVICES: Readonly<Record<string, Feature>> = {
       return withValue(tree, ['routes', index, 'backends', 0], { ...rest, ai })
     },
   },
+  /** Two of them, one beside the other or one after the other, and rules about which it is. */
+  failover: {
+    share: 0.03,
+    add: (random, tree, place) => {
+      const index = routesIn(tree).findIndex((route) => isServed(route))
+      const spare = spareHost(tree, place)
+      if (index < 0 || spare === undefined) return undefined
+      const { host, ...rest } = firstBackend(routesIn(tree)[index] as Tree) as Tree
+      const all = [provider(random, 'one', host as string), provider(random, 'two', spare)]
+      const groups = random.chance(0.5)
+        ? [{ providers: all }]
+        : all.map((one) => ({ providers: [one] }))
+      return withValue(tree, ['routes', index, 'backends', 0], { ...rest, ai: { groups } })
+    },
+    change: (random, tree) => {
+      const index = routesIn(tree).findIndex((route) => {
+        const { ai } = (firstBackend(route) ?? {}) as { ai?: Tree }
+        return JSON.stringify(ai ?? {}).includes('"two"')
+      })
+      if (index < 0) return undefined
+      const path = ['routes', index, 'backends', 0, 'ai', 'groups'] as const
+      const { ai } = firstBackend(routesIn(tree)[index] as Tree) as { ai: Tree }
+      const groups = ai['groups'] as readonly Tree[]
+      switch (random.int(3)) {
+        case 0:
+          return withValue(tree, path, groups.toReversed())
+        case 1:
+          return groups.length > 1 ? withValue(tree, path, groups.slice(1)) : undefined
+        default: {
+          const [group] = groups as readonly [Tree]
+          const [first] = group['providers'] as readonly [Tree]
+          const again = provider(random, first['name'] as string, first['hostOverride'] as string)
+          return withValue(tree, [...path, 0, 'providers', 0], again)
+        }
+      }
+    },
+  },
+}
+
+function provider(random: Random, name: string, host: string): Tree {
+  const own = condition(random, { ...SCOPE, stage: 'backend' })
+  const text = random.pick([
+    own,
+    own,
+    "llm.provider == 'one'",
+    `llm.provider != 'two' || ${own}`,
+    "llm.requestModel == 'a'",
+    `backend.provider == 'two' && ${own}`,
+  ])
+  const action = random.pick(['deny', 'allow', 'require'])
+  const policies = { policies: { authorization: { rules: [{ [action]: text }] } } }
+  return {
+    name,
+    provider: { openAI: random.chance(0.7) ? {} : { model: 'm' } },
+    hostOverride: host,
+    ...(random.chance(0.75) ? policies : {}),
+  }
 }
 
 function question(random: Random, host: string): Tree {
