@@ -141,7 +141,7 @@ describe('secrets of a Model', () => {
       assert.equal(Buffer.from(bytes).includes(WORD), isSecret, name)
       return readPart(name, version, bytes) ?? assert.fail()
     })
-    const assembled = assemble(received) ?? assert.fail()
+    const assembled = assemble(received)?.model ?? assert.fail()
     assert.deepEqual(assembled, copyOf(model))
     assert.deepEqual(textsOf(assembled).sort(), texts.toSorted())
     for (const [index, { name }] of received.entries()) {

@@ -240,11 +240,20 @@ function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
+/** A Model that was made of parts. */
+export interface Assembled {
+  readonly model: Model
+  /** Resource → its place in the list of its section. */
+  readonly places: ReadonlyMap<string, number>
+  /** Texts by version. */
+  readonly secrets: ReadonlyMap<string, string>
+}
+
 /**
  * The Model that the parts were made of, with its secrets; undefined where one is missing, or one
  * too many.
  */
-export function assemble(parts: Iterable<ReceivedPart>): Model | undefined {
+export function assemble(parts: Iterable<ReceivedPart>): Assembled | undefined {
   const wholes: Partial<Record<Section, unknown>> = {}
   const following = new Map<Section, Map<string, ReceivedPart>>()
   const secrets = new Map<string, string>()
@@ -266,12 +275,14 @@ export function assemble(parts: Iterable<ReceivedPart>): Model | undefined {
     following.set(section, chain)
   }
   const things: Partial<Record<Section, unknown[]>> = {}
+  const places = new Map<string, number>()
   for (const section of SECTION_NAMES) {
     if (SECTIONS[section] === 'whole') continue
     const chain = following.get(section)
     const list: unknown[] = []
     for (let next = chain?.get(''); next !== undefined; next = chain?.get(next.name)) {
       if (list.length === chain?.size) return undefined
+      places.set(next.name, list.length)
       list.push(next.value)
     }
     if (list.length !== (chain?.size ?? 0)) return undefined
@@ -279,5 +290,35 @@ export function assemble(parts: Iterable<ReceivedPart>): Model | undefined {
   }
   if (!Array.isArray(wholes.frontend)) return undefined
   const model = { ...things, ...wholes } as unknown as Model
-  return runToCompletion(resolveSecrets(model, secrets)).length === 0 ? model : undefined
+  const isWhole = runToCompletion(resolveSecrets(model, secrets)).length === 0
+  return isWhole ? { model, places, secrets } : undefined
+}
+
+/**
+ * The same with other contents in the same places, at the cost of these; undefined where more than
+ * that is different, or a secret is missing.
+ */
+export function reassemble(
+  { model, places, secrets }: Assembled,
+  changed: readonly ReceivedPart[],
+): Assembled | undefined {
+  const lists = new Map<Section, unknown[]>()
+  const added = new Map<string, string>()
+  for (const { section, name, value } of changed) {
+    if (section === SECRETS) {
+      const { text } = value as { readonly text?: unknown }
+      if (typeof text !== 'string') return undefined
+      added.set(name.slice(SECRETS.length + 1), text)
+      continue
+    }
+    const place = places.get(name)
+    if (place === undefined) return undefined
+    const list = lists.get(section) ?? [...(model[section] as readonly unknown[])]
+    list[place] = value
+    lists.set(section, list)
+  }
+  const known = added.size === 0 ? secrets : new Map([...secrets, ...added])
+  const values = changed.flatMap(({ section, value }) => (section === SECRETS ? [] : [value]))
+  if (runToCompletion(resolveSecrets({ values }, known)).length > 0) return undefined
+  return { model: { ...model, ...Object.fromEntries(lists) }, places, secrets: known }
 }

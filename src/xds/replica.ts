@@ -1,5 +1,13 @@
 import type { Model } from '../model/model.ts'
-import { assemble, isIntact, lanesOf, type ReceivedPart, readPart } from './parts.ts'
+import {
+  type Assembled,
+  assemble,
+  isIntact,
+  lanesOf,
+  type ReceivedPart,
+  readPart,
+  reassemble,
+} from './parts.ts'
 import {
   type DeltaDiscoveryRequest,
   type DeltaDiscoveryResponse,
@@ -8,7 +16,7 @@ import {
   TYPE_URL,
   WILDCARD,
 } from './protocol.ts'
-import { versionOfSet } from './snapshot.ts'
+import { PartSum } from './snapshot.ts'
 
 /** What a response came to. */
 export type Received =
@@ -53,6 +61,13 @@ interface UnreadPart {
 /** The client's half, without the stream: the resources that a proxy has. */
 export class Replica {
   readonly #parts = new Map<string, Held>()
+  readonly #sum = new PartSum()
+  /** Those that are not understood. */
+  readonly #unread = new Set<string>()
+  /** What they came to last. */
+  #assembled: Assembled | undefined
+  /** Names of parts that have another content since; all else is as it was. */
+  readonly #changed = new Set<string>()
 
   /** The first request of a stream: of what is here, only differences are sent. */
   begin(node: string): DeltaDiscoveryRequest {
@@ -69,36 +84,67 @@ export class Replica {
     if (response.typeUrl !== TYPE_URL) {
       return { kind: 'out-of-step', reason: `unknown type \`${response.typeUrl}\`` }
     }
-    for (const name of response.removedResources) this.#parts.delete(name)
+    for (const name of response.removedResources) this.#delete(name)
     for (const { name, version, resource } of response.resources) {
       const known = this.#parts.get(name)
       if (known?.version === version) continue
       const bytes = resource?.value ?? new Uint8Array()
       const isPart = resource?.typeUrl === TYPE_URL
-      this.#parts.set(
-        name,
-        (isPart && readPart(name, version, bytes)) || unread(name, version, bytes),
-      )
+      this.#put((isPart && readPart(name, version, bytes)) || unread(name, version, bytes))
     }
     if (response.systemVersionInfo === '') return { kind: 'incomplete' }
     return this.#complete(response.systemVersionInfo)
   }
 
   #complete(version: string): Received {
-    const own = versionOfSet(this.#parts.values())
+    const own = this.#sum.version
     if (own !== version) {
       return { kind: 'out-of-step', reason: `the resources here are ${own}, not ${version}` }
     }
-    const parts: ReceivedPart[] = []
-    const rejections: Rejection[] = []
-    for (const part of this.#parts.values()) {
-      if (part.section !== undefined) parts.push(part)
-      else rejections.push(rejectionOf(part))
+    if (this.#unread.size > 0) {
+      const unreadParts = [...this.#unread].map((name) => this.#parts.get(name) as UnreadPart)
+      return { kind: 'rejected', version, rejections: unreadParts.map(rejectionOf) }
     }
-    if (rejections.length > 0) return { kind: 'rejected', version, rejections }
-    const model = assemble(parts)
-    if (model === undefined) return { kind: 'out-of-step', reason: 'the resources make no Model' }
-    return { kind: 'model', version, model, parts }
+    const parts = [...this.#parts.values()] as ReceivedPart[]
+    const assembled = this.#reassembled() ?? assemble(parts)
+    this.#assembled = assembled
+    this.#changed.clear()
+    if (assembled === undefined) {
+      return { kind: 'out-of-step', reason: 'the resources make no Model' }
+    }
+    return { kind: 'model', version, model: assembled.model, parts }
+  }
+
+  /** Most edits put other contents into places that are known. */
+  #reassembled(): Assembled | undefined {
+    const changed = [...this.#changed].map((name) => this.#parts.get(name) as ReceivedPart)
+    return this.#assembled && reassemble(this.#assembled, changed)
+  }
+
+  #put(part: Held): void {
+    const { name } = part
+    const before = this.#parts.get(name)
+    this.#parts.set(name, part)
+    if (before !== undefined) this.#sum.toggle(before)
+    this.#sum.toggle(part)
+    if (part.section === undefined) this.#unread.add(name)
+    else this.#unread.delete(name)
+    const isInPlace =
+      part.section === 'secrets' ||
+      (part.section !== undefined &&
+        before?.section === part.section &&
+        before.after === part.after)
+    if (isInPlace) this.#changed.add(name)
+    else this.#assembled = undefined
+  }
+
+  #delete(name: string): void {
+    const before = this.#parts.get(name)
+    if (before === undefined) return
+    this.#parts.delete(name)
+    this.#sum.toggle(before)
+    this.#unread.delete(name)
+    this.#assembled = undefined
   }
 
   /** What was stored; undefined where it is not whole. */
@@ -106,7 +152,7 @@ export class Replica {
     this.clear()
     for (const { name, version: own, bytes } of parts) {
       const part = readPart(name, own, bytes)
-      if (part !== undefined && isIntact(part)) this.#parts.set(name, part)
+      if (part !== undefined && isIntact(part)) this.#put(part)
     }
     const received = this.#complete(version)
     if (received.kind === 'model') return received
@@ -115,7 +161,7 @@ export class Replica {
   }
 
   clear(): void {
-    this.#parts.clear()
+    for (const name of [...this.#parts.keys()]) this.#delete(name)
   }
 }
 

@@ -69,6 +69,20 @@ function made(
   return snapshot
 }
 
+/** The version of a set of parts that changes, kept up to date. */
+export class PartSum {
+  readonly #sums: [number, number, number, number] = [0, 0, 0, 0]
+
+  /** The part comes or goes. */
+  toggle({ lanes }: { readonly lanes: Lanes }): void {
+    for (const lane of LANES) this.#sums[lane] ^= lanes[lane]
+  }
+
+  get version(): string {
+    return textOfSums(this.#sums)
+  }
+}
+
 /** Independent of the order, in which resources come as they come. */
 export function versionOfSet(parts: Iterable<{ readonly lanes: Lanes }>): string {
   return textOfSums(sumsOf(parts))
