@@ -56,7 +56,9 @@ or for another audience is rejected, and Permissive policies show its claims to 
 Without a certificate a listener that requires one closes the connection. The source is taken as given, for the connection and the request alike:
 X-Forwarded-For, trustedHops and the PROXY protocol are not applied. Rate limits and
 external authorization are not evaluated. Without a body it is a request that has none, and
-what a rule of an AI backend decides by the model is not known.
+what a rule of an AI backend decides by the model is not known, nor what rules about MCP
+decide. With a message of MCP as the body, rules about tools, prompts and resources are
+evaluated, and pins; for \`tools/list\`, pinned tools are listed as this caller sees them.
 
 With the CODE of a message, as PC0203, it prints what the message means, with an example.
 

@@ -9,6 +9,7 @@ import {
   isDenied,
   isOwnResponse,
 } from '../program/explain.ts'
+import type { ExplainedTool } from '../program/explain-mcp.ts'
 import { recordOf } from '../reach/kinds.ts'
 import { missingHint } from './missing.ts'
 import type { Paint } from './paint.ts'
@@ -46,6 +47,8 @@ export interface Explained {
   /** What may not be as it seems. */
   readonly notes: readonly string[]
   readonly stages: readonly StageReport[]
+  /** Of a list of MCP tools: those that are pinned, and whether this caller sees them. */
+  readonly tools?: readonly ExplainedTool[]
 }
 
 interface AuthenticationReport {
@@ -96,6 +99,7 @@ export function reportExplained(
     ...(refused === undefined ? {} : { refused }),
     notes,
     stages: stages.map((one) => stageReport(one, denialOf(stages) === undefined)),
+    ...(explained.tools === undefined ? {} : { tools: explained.tools }),
   }
 }
 
@@ -112,7 +116,8 @@ function outcomeOf(
   if (refused !== undefined) return { outcome: 'denied', status: 401, reason: 'authentication' }
   const certain = others.filter(({ provider }) => unknown === undefined || provider === undefined)
   if (denialOf(certain) !== undefined || late?.reason === 'authorization') {
-    return { outcome: 'denied', status: 403, reason: 'authorization' }
+    const status = others.find(isDenied)?.deniedStatus ?? 403
+    return { outcome: 'denied', status, reason: 'authorization' }
   }
   if (unknown !== undefined) return { outcome: 'not-known', reason: unknown }
   if (late === undefined) return { outcome: 'forwarded' }
@@ -248,7 +253,16 @@ export function renderExplained(explained: Explained, paint: Paint): string {
   }
   const lines = stages.flatMap((one) => ['', ...stageLines(one, paint)])
   const outcome = isTold(explained) ? [outcomeLine(explained, paint)] : []
-  return `${[paint('plain', where), ...outcome, ...before, ...said, ...lines].join('\n')}\n`
+  const listed = toolLines(explained.tools, paint)
+  return `${[paint('plain', where), ...outcome, ...before, ...said, ...lines, ...listed].join('\n')}\n`
+}
+
+function toolLines(tools: Explained['tools'], paint: Paint): readonly string[] {
+  if (tools === undefined || tools.length === 0) return []
+  const lines = tools.map(({ tool, state }) => {
+    return `  ${paint(state === 'shown' ? 'good' : 'bad', state.padEnd(6))} ${paint('plain', tool)}`
+  })
+  return ['', paint('title', 'pinned tools, as this caller sees them'), ...lines]
 }
 
 /** Neither a rule nor a backend responds. */

@@ -17,6 +17,7 @@ import { RULE_KINDS } from '../reach/points.ts'
 import { Reach } from '../reach/reach.ts'
 import { leadsToBackend, streamFor } from '../reach/streams.ts'
 import { type Called, calledAt, type SupposedBody, unprepared } from './explain-call.ts'
+import { type ExplainedTool, explainMessage } from './explain-mcp.ts'
 import { recognize } from './hypothetical-token.ts'
 import {
   type BackendProgram,
@@ -54,8 +55,8 @@ export interface HypotheticalRequest {
 }
 
 export interface ExplainedStage {
-  readonly stage: 'connection' | 'traffic' | 'backend'
-  /** The backend, at that stage. */
+  readonly stage: 'connection' | 'traffic' | 'backend' | 'mcp'
+  /** The backend, at that stage and after it. */
   readonly name: string
   /** Of an AI backend there is a stage for each provider: it is enough that one of them allows it. */
   readonly provider?: string
@@ -64,6 +65,8 @@ export interface ExplainedStage {
   /** Of what is allowed: the Allow rule that the gateway counts it for. */
   readonly admitting: RulePlace | undefined
   readonly rules: readonly ExplainedRule[]
+  /** What a client gets if it is denied here; 403 by default. */
+  readonly deniedStatus?: number
 }
 
 export interface ExplainedRequest {
@@ -82,6 +85,8 @@ export interface ExplainedRequest {
   readonly late?: Reply | undefined
   /** Why it cannot be told what the backend's rules decide. */
   readonly unknown?: string | undefined
+  /** Of a list of MCP tools: those that are known from pins. */
+  readonly tools?: readonly ExplainedTool[] | undefined
 }
 
 /** Whether a policy responds in place of a backend, rather than nothing being there to respond. */
@@ -136,6 +141,12 @@ export function explainRequest(
   // Before a provider is chosen there is nothing that its rules could say.
   const isOver = called.late !== undefined
   const last = isOver ? [] : backendStages(chosen, exchange, supposed.provider, called)
+  const { upstream } = chosen
+  if (upstream.kind === 'mcp') {
+    const { stage, late, unknown, tools } = explainMessage(upstream, exchange, supposed.body)
+    const own = stage === undefined ? [] : [{ stage: 'mcp', name: chosen.name, ...stage } as const]
+    return { ...found, stages: [first, traffic, ...last, ...own], late, unknown, tools }
+  }
   const { unknown } = called
   const late = called.late ?? unprepared(called, allowedIn(last), exchange)
   return { ...found, stages: [first, traffic, ...last], late, unknown }

@@ -7,10 +7,10 @@ const MAX_NAMED = 10
 
 /** Keeps with the exchange, for its record, that tools are not the ones that were pinned. */
 export function reportUnpinned(exchange: Exchange, finding: PinFinding): void {
-  exchange.decisions = [...exchange.decisions, decisionOf(finding)]
+  exchange.decisions = [...exchange.decisions, pinDecision(finding)]
 }
 
-function decisionOf({ target, isEnforced, isCall, tools }: PinFinding): Decision {
+export function pinDecision({ target, isEnforced, isCall, tools }: PinFinding): Decision {
   const [first] = tools
   return {
     stage: 'mcp',

@@ -67,7 +67,9 @@ export function openMcpUpstream(
     },
     guardsFor: mcpGuardsFor,
   }
-  return { kind: 'mcp', mcp, serve: lazily(options) }
+  const { prefixMode } = backend.options
+  const isPrefixed = prefixMode === 'Always' || (prefixMode !== 'Never' && servers.length > 1)
+  return { kind: 'mcp', mcp, servers, isPrefixed, serve: lazily(options) }
 }
 
 /** What speaks MCP is loaded with the first backend that needs it. */

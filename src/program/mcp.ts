@@ -1,6 +1,7 @@
 import type { Decider } from '../exchange/decision.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { McpBackend, McpTarget } from '../model/backend.ts'
+import { variablesOf } from '../policies/define.ts'
 import { compileMcpAuthorization } from '../policies/mcp-authorization/compile.ts'
 import { compileVisibility, type McpVisibility } from '../policies/mcp-authorization/visibility.ts'
 import type { McpMessage, McpPart } from '../protocols/mcp/attributes.ts'
@@ -12,7 +13,7 @@ import type { Compilation } from './compilation.ts'
 import { faultOf, invalidDecider } from './invalid.ts'
 import { openMcpUpstream } from './mcp-upstream.ts'
 import { type MessageVerdict, Permit } from './permit.ts'
-import type { BackendProgram, McpProgram } from './program.ts'
+import type { BackendProgram, McpProgram, MessageExplanation } from './program.ts'
 
 /** Undefined if a server of it cannot be reached as it is configured. */
 export function compileMcp(
@@ -82,6 +83,21 @@ function mcpProgram(
       exchange.mcp = before
       return isShown
     },
+    explainMessage(exchange, message) {
+      enter(exchange, message)
+      const rules = rulesOf(message)
+      const { decision } = Permit.message(rules?.decider, exchange)
+      return explained(exchange, rules, decision)
+    },
+    explainGeneral(exchange, message) {
+      enter(exchange, message)
+      const isPossible = general && (() => shows(exchange, 'part', general, ...targets.values()))
+      const { permit, decision } = Permit.general(isPossible, general?.decider, exchange)
+      const all = explained(exchange, general, decision)
+      // Rules about tools need not be true of a message that names none.
+      const own = permit === undefined ? all : { ...all, admitting: undefined, rules: [] }
+      return { ...own, deniedStatus: 403 }
+    },
     stepUp(exchange) {
       const scopes = exchange.decisions.at(-1)?.rule?.scopes
       if (scopes === undefined) return undefined
@@ -94,6 +110,21 @@ function mcpProgram(
 }
 
 const NO_PART: Partial<McpPart> = {}
+
+function explained(
+  exchange: Exchange,
+  rules: MessageRules | undefined,
+  decision: MessageVerdict['decision'],
+): MessageExplanation {
+  const variables = variablesOf(exchange)
+  return {
+    decision,
+    admitting: rules?.decider.admittedBy(variables),
+    rules: rules?.decider.explain(variables) ?? [],
+    // What a message names is unknown to whoever may not use it.
+    deniedStatus: 200,
+  }
+}
 
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/
 

@@ -15,6 +15,7 @@ import type { MetricLabels } from '../policies/metric-labels.ts'
 import type { TracingPolicy } from '../policies/tracing/compile.ts'
 import type { CredentialHeader } from '../protocols/llm/provider.ts'
 import type { McpMessage } from '../protocols/mcp/attributes.ts'
+import type { PinOptions } from '../protocols/mcp/pins.ts'
 import type { Sending } from '../protocols/mcp/server.ts'
 import type { McpResponder } from '../protocols/mcp/serving.ts'
 import type { Cluster } from '../upstream/cluster.ts'
@@ -182,6 +183,10 @@ export interface McpUpstream {
   readonly kind: 'mcp'
   /** What the rules say of a message. */
   readonly mcp: McpProgram
+  /** In the order in which they are configured. */
+  readonly servers: readonly McpServerPlan[]
+  /** Names have that of their server in front. */
+  readonly isPrefixed: boolean
   /** Serves a request whose body was read. */
   serve(permit: Permit<'backend'>, exchange: Exchange, responder: McpResponder): Sending
 }
@@ -241,6 +246,21 @@ export function isReply(chosen: BackendProgram | Reply): chosen is Reply {
   return 'status' in chosen
 }
 
+/** What is known of a server without asking it. */
+export interface McpServerPlan {
+  readonly name: string
+  readonly pins: PinOptions | undefined
+}
+
+/** What rules say of a message of MCP, and by which of them. */
+export interface MessageExplanation {
+  readonly decision: Decision | undefined
+  readonly admitting: RulePlace | undefined
+  readonly rules: readonly ExplainedRule[]
+  /** What a client gets if it is denied. */
+  readonly deniedStatus: number
+}
+
 /** The MCP rules of one backend: those attached around it, its own, and those of each server. */
 export interface McpProgram {
   /** There are any. */
@@ -251,6 +271,9 @@ export interface McpProgram {
   admit(exchange: Exchange, message: McpMessage): MessageVerdict
   /** Whether a list shows it: the arguments of a call may still make it denied. */
   shows(exchange: Exchange, message: McpMessage): boolean
+  /** The same as `decide` and `admit`, rule by rule; nothing is counted. */
+  explainMessage(exchange: Exchange, message: McpMessage): MessageExplanation
+  explainGeneral(exchange: Exchange, message: McpMessage): MessageExplanation
   /** The challenge of what `decide` denied last, if a token with more scopes would pass. */
   stepUp(exchange: Exchange): string | undefined
 }

@@ -53,8 +53,10 @@ export function* requestsIn(records: Iterable<RecordedDecision>): Generator<Reco
 }
 
 function requestOf(records: readonly RecordedDecision[]): RecordedRequest {
+  // Of MCP a message in the body was denied, and bodies are not recorded: the request went on.
   const denied = records.find(
-    ({ verdict, enforced, skipped }) => verdict === 'denied' && enforced && skipped !== true,
+    ({ verdict, enforced, skipped, stage }) =>
+      verdict === 'denied' && enforced && skipped !== true && stage !== 'mcp',
   )
   const last = (denied ?? records.at(-1)) as RecordedDecision
   const isConnection = records.every(({ stage }) => stage === 'connection')

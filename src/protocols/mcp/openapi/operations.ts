@@ -257,7 +257,7 @@ function resolve(document: DocumentObject, written: unknown): DocumentObject | u
   return undefined
 }
 
-export function lookUp(document: DocumentObject, ref: string): unknown {
+function lookUp(document: DocumentObject, ref: string): unknown {
   let at: unknown = document
   for (const part of ref.slice(2).split('/')) {
     const name = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { runWith } from './fixtures/run.ts'
+
+const NO_PARTS = {}
+
+describe('portcullis explain of messages to MCP servers', () => {
+  let folder = ''
+  const file = () => join(folder, 'gateway.yaml')
+
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'explain-mcp-'))
+    const pins = { version: 1, targets: { files: { read: NO_PARTS, write: NO_PARTS } } }
+    writeFileSync(join(folder, 'pins.json'), JSON.stringify(pins))
+    writeFileSync(
+      file(),
+      `
+gateways: { default: { port: 4000 } }
+mcp:
+  targets:
+    - { name: files, mcp: { host: 'files:80' }, pins: { file: pins.json } }
+    - { name: search, mcp: { host: 'search:80' } }
+  policies:
+    mcpAuthorization:
+      rules:
+        - allow: mcp.tool.name == 'read' && mcp.tool.arguments.path.startsWith('/srv/')
+        - allow: request.headers['x-team'] == 'eng'
+`,
+    )
+  })
+  after(() => rmSync(folder, { recursive: true, force: true }))
+
+  const explain = async (method: string, params: object, ...args: readonly string[]) => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+    const type = ['--header', 'content-type: application/json']
+    const { code, out, err } = await runWith([
+      ...['explain', file(), '--request', 'POST /mcp', '--body', body, '--json'],
+      ...type,
+      ...args,
+    ])
+    assert.equal(err, '')
+    return { code, ...(JSON.parse(out) as Said) }
+  }
+  interface Said {
+    readonly outcome: string
+    readonly status?: number
+    readonly stages: readonly { readonly stage: string; readonly cause: string }[]
+    readonly tools?: readonly object[]
+  }
+  const call = (name: string, given: object = {}, ...args: readonly string[]) =>
+    explain('tools/call', { name, arguments: given }, ...args)
+
+  const ENG = ['--header', 'x-team: eng']
+
+  for (const [what, name, given, args, outcome, cause] of [
+    ['allowed', 'files_read', { path: '/srv/a' }, [], 'forwarded', 'matched'],
+    ['denied by its arguments', 'files_read', { path: '/etc' }, [], 'denied', 'no-allow-match'],
+    ['denied by its name', 'files_write', {}, [], 'denied', 'no-allow-match'],
+    ['allowed for a team', 'files_write', {}, ENG, 'forwarded', 'matched'],
+    ['not pinned', 'files_delete', {}, ENG, 'denied', 'pin'],
+    ['of a server without pins', 'search_delete', {}, ENG, 'forwarded', 'matched'],
+  ] as const) {
+    it(`says of a tool that is ${what}: ${outcome}`, async () => {
+      const said = await call(name, given, ...args)
+      assert.equal(said.outcome, outcome)
+      const last = said.stages.at(-1)
+      assert.deepEqual([last?.stage, last?.cause], ['mcp', cause])
+      if (outcome === 'denied') assert.deepEqual([said.status, said.code], [200, 1])
+    })
+  }
+
+  it('lists the tools that a caller sees', async () => {
+    const others = await explain('tools/list', {})
+    assert.deepEqual(others.tools, [
+      { tool: 'files_read', state: 'shown' },
+      { tool: 'files_write', state: 'hidden' },
+    ])
+    const eng = await explain('tools/list', {}, ...ENG)
+    assert.deepEqual(eng.tools, [
+      { tool: 'files_read', state: 'shown' },
+      { tool: 'files_write', state: 'shown' },
+    ])
+  })
+
+  it('cannot tell without the message', async () => {
+    const { out } = await runWith(['explain', file(), '--request', 'POST /mcp', '--json'])
+    assert.equal((JSON.parse(out) as Said).outcome, 'not-known')
+  })
+
+  it('rejects what is no message', async () => {
+    const { out } = await runWith([
+      ...['explain', file(), '--request', 'POST /mcp', '--body', '{"a":1}', '--json'],
+      ...['--header', 'content-type: application/json'],
+    ])
+    assert.equal((JSON.parse(out) as Said).outcome, 'rejected')
+  })
+})

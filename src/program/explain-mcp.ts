@@ -1,0 +1,95 @@
+import type { Exchange } from '../exchange/exchange.ts'
+import { type Reply, reply } from '../exchange/reply.ts'
+import type { McpMessage } from '../protocols/mcp/attributes.ts'
+import { isObject, readMessage } from '../protocols/mcp/message.ts'
+import { methodOf } from '../protocols/mcp/methods.ts'
+import { Names } from '../protocols/mcp/names.ts'
+import type { SupposedBody } from './explain-call.ts'
+import { pinDecision } from './mcp-pins.ts'
+import type { McpUpstream, MessageExplanation } from './program.ts'
+
+/** A tool that is known from pins, and whether a list would show it to this caller. */
+export interface ExplainedTool {
+  /** As clients call it. */
+  readonly tool: string
+  readonly state: 'shown' | 'hidden'
+}
+
+/** What is told of a message to MCP servers. */
+export interface ExplainedMessage {
+  readonly stage?: MessageExplanation
+  readonly late?: Reply
+  readonly unknown?: string
+  readonly tools?: readonly ExplainedTool[]
+}
+
+/** The message is in the body; without one there is nothing that rules could be asked about. */
+export function explainMessage(
+  { mcp, servers, isPrefixed }: McpUpstream,
+  exchange: Exchange,
+  body: SupposedBody | undefined,
+): ExplainedMessage {
+  const { method } = exchange.request
+  if (method !== 'POST') {
+    const methodName = method === 'DELETE' ? 'session/end' : 'session/listen'
+    return { stage: mcp.explainGeneral(exchange, { methodName }) }
+  }
+  if (body === undefined) {
+    return mcp.isGuarded ? { unknown: 'the body is not given, and it is the message' } : {}
+  }
+  const message = readMessage(body.content ?? new Uint8Array())
+  if (typeof message === 'string') return { late: reply(400, 'bad-request') }
+  const known = methodOf(message.method)
+  const attributes: McpMessage = { methodName: message.method }
+  if (message.kind !== 'request' || known?.kind !== 'part' || known.part === 'task') {
+    const isKnown = message.kind !== 'request' || known !== undefined
+    const stage = isKnown
+      ? mcp.explainGeneral(exchange, attributes)
+      : mcp.explainMessage(exchange, attributes)
+    const isList = message.method === 'tools/list'
+    return { stage, ...(isList ? { tools: toolsFor({ mcp, servers, isPrefixed }, exchange) } : {}) }
+  }
+  const { ref, arguments: given = {}, ...params } = message.params
+  const named = known.name === 'ref' ? ref : { [known.name]: params[known.name] }
+  const isPrompt = isObject(named) && named['type'] === 'ref/prompt'
+  const part = known.name === 'ref' && !isPrompt ? 'resource' : known.part
+  const name = isObject(named) ? (named['name'] ?? named['uri']) : undefined
+  if (typeof name !== 'string') return { late: reply(400, 'bad-request') }
+  const found = namesOf({ servers, isPrefixed }).fromClient(part, name)
+  if (found === undefined) {
+    return { unknown: 'which server offers it is known from the lists of the servers alone' }
+  }
+  const target = servers[found.server]?.name ?? ''
+  const own = { target, name: found.name }
+  const isTool = part === 'tool'
+  const about = isTool && isObject(given) ? { ...own, arguments: given } : own
+  const stage = mcp.explainMessage(exchange, { ...attributes, [part]: about })
+  const pins = isTool ? servers[found.server]?.pins : undefined
+  const isDenied = stage.decision?.isEnforced === true && !stage.decision.isAllowed
+  if (pins === undefined || pins.tools.has(found.name) || isDenied) return { stage }
+  const tools = [{ name: found.name, changes: ['new'] as const }]
+  const isEnforced = pins.mode === 'Enforce'
+  const decision = pinDecision({ target, isEnforced, isCall: true, tools })
+  return { stage: { ...stage, decision } }
+}
+
+function namesOf({ servers, isPrefixed }: Pick<McpUpstream, 'servers' | 'isPrefixed'>): Names {
+  return new Names(
+    servers.map(({ name }) => name),
+    isPrefixed,
+  )
+}
+
+function toolsFor(
+  upstream: Pick<McpUpstream, 'mcp' | 'servers' | 'isPrefixed'>,
+  exchange: Exchange,
+): readonly ExplainedTool[] {
+  const names = namesOf(upstream)
+  return upstream.servers.flatMap(({ name: target, pins }, server) =>
+    [...(pins?.tools.keys() ?? [])].map((name): ExplainedTool => {
+      const message = { methodName: 'tools/list', tool: { target, name } }
+      const isShown = upstream.mcp.shows(exchange, message)
+      return { tool: names.forClient('tool', server, name), state: isShown ? 'shown' : 'hidden' }
+    }),
+  )
+}
