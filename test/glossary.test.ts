@@ -54,7 +54,7 @@ const RIGHT: readonly RegExp[] = [
 /** Code has names of its own: blocks, and what stands between backticks. */
 function prose(text: string): string {
   const plain = text
-    .replaceAll(/^([ \t]*)(```|~~~)[^]*?^[ \t]*\2/gm, (block) => block.replaceAll(/[^\n]/g, ''))
+    .replaceAll(/^([ \t]*)(```|~~~)[\s\S]*?^[ \t]*\2/gm, (block) => block.replaceAll(/[^\n]/g, ''))
     .replaceAll(/`[^`\n]*`|\]\([^)]*\)/g, '')
   return RIGHT.reduce((left, pattern) => left.replaceAll(pattern, ''), plain)
 }

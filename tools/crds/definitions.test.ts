@@ -3,7 +3,8 @@ import { describe, it } from 'node:test'
 import { parse } from 'yaml'
 import { POLICY_SCHEMAS } from '../../src/policies/schema.ts'
 import { definitions } from './definitions.ts'
-import { BACKEND, ELSEWHERE, FRONTEND, TRAFFIC } from './policies.ts'
+import { BACKEND, FRONTEND, TRAFFIC } from './policies.ts'
+import { ELSEWHERE } from './policy-shapes.ts'
 import { exactlyOne, type Structural } from './structural.ts'
 
 const files = definitions.generate('')

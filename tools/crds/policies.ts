@@ -2,7 +2,9 @@ import type { Section } from '../../src/model/policy.ts'
 import { webhook } from '../../src/policies/guardrails/schema.ts'
 import { POLICY_SCHEMAS, plainSchema } from '../../src/policies/schema.ts'
 import { conditionalList, LAST_MAY_BE_OPEN, orConditional } from './conditional.ts'
-import { backendRef, matchLabels, objectName, secretKeyRef, secretRef } from './references.ts'
+import { of, shaped } from './policy-shapes.ts'
+import { backendRef, objectName, secretKeyRef, secretRef } from './references.ts'
+import { authentication, oidc, ways } from './sign-in.ts'
 import {
   atLeastOne,
   atMostOne,
@@ -18,29 +20,6 @@ import {
 
 /** The kinds of policy as they stand in Kubernetes, from the schemas of the file. */
 
-/** What the Gateway API does with filters of routes, or what has another place there. */
-export const ELSEWHERE: readonly string[] = [
-  'urlRewrite',
-  'requestRedirect',
-  'requestMirror',
-  'requestHeaders',
-  'responseHeaders',
-  'mcpAuthorization',
-  // An InferencePool says it.
-  'inferenceRouting',
-]
-
-/** Kinds that have a shape or a name of their own in Kubernetes. */
-const shaped = new Set([...ELSEWHERE, 'transformations'])
-
-function of(
-  kind: string,
-  replaced: Readonly<Record<string, Structural | undefined>> = {},
-): Structural {
-  shaped.add(kind)
-  return toStructural(plainSchema(kind), replaced)
-}
-
 /** The block of the specification: one action and its expressions. The short form is for files. */
 function authorizationOf(kind: string): Structural {
   return { ...of(kind, { rules: undefined }), required: ['action', 'policy'] }
@@ -49,104 +28,6 @@ function authorizationOf(kind: string): Structural {
 const authorization = authorizationOf('authorization')
 const networkAuthorization = authorizationOf('networkAuthorization')
 const mcpAuthorization = authorizationOf('mcpAuthorization')
-
-const remoteKeys = object(
-  'Where to fetch the key set.',
-  {
-    url: text('The address of the key set.', { pattern: '^https?://[^\\s?#@]+(?:\\?[^\\s#]*)?$' }),
-    backendRef: backendRef('A backend that serves the key set. With `jwksPath`.'),
-    jwksPath: text('The path of the key set at the backend.', { pattern: '^/\\S*$' }),
-    cacheDuration: {
-      ...text('How long a fetched key set is fresh.', {
-        maxLength: 32,
-        pattern: '^([0-9]{1,9}(\\.[0-9]{1,3})?(h|ms|m|s)){1,4}$',
-      }),
-      default: '15m',
-    },
-  },
-  exactlyOne(['url', 'backendRef']),
-  {
-    rule: 'has(self.jwksPath) == has(self.backendRef)',
-    message: 'jwksPath goes with backendRef, and only with it',
-  },
-)
-
-const keySet = object(
-  'The keys that tokens are signed with.',
-  {
-    inline: text('The key set as JSON text.', { minLength: 2, maxLength: 65_536 }),
-    remote: remoteKeys,
-  },
-  exactlyOne(['inline', 'remote']),
-)
-
-const jwtAuthentication: Structural = {
-  ...of('jwtAuthentication', {
-    'providers[].jwks': keySet,
-    jwks: undefined,
-    issuer: undefined,
-    audiences: undefined,
-    jwtValidationOptions: undefined,
-    leeway: undefined,
-  }),
-  required: ['providers'],
-}
-
-const basicAuthentication = of('basicAuth', { htpasswd: undefined })
-const basicWithSecret: Structural = {
-  ...basicAuthentication,
-  properties: {
-    ...basicAuthentication.properties,
-    secretRef: secretKeyRef('The users and their hashes, as `htpasswd` writes them.', '.htaccess'),
-  },
-  ...validated([exactlyOne(['users', 'secretRef'])]),
-}
-
-const apiKeys = of('apiKey', { keys: undefined })
-const selector = (what: string) => object(what, { 'matchLabels!': matchLabels })
-const apiKeyAuthentication: Structural = {
-  ...apiKeys,
-  properties: {
-    ...apiKeys.properties,
-    secretRef: secretRef('A Secret whose entries are keys.'),
-    secretSelector: selector('Secrets whose entries are keys.'),
-    configMapSelector: selector('ConfigMaps whose entries are digests of keys.'),
-  },
-  ...validated([exactlyOne(['secretRef', 'secretSelector', 'configMapSelector'])]),
-}
-
-const oidcFromFile = of('oidc', { clientSecret: undefined, cookieSecret: undefined })
-const oidc: Structural = {
-  ...oidcFromFile,
-  required: ['issuer', 'clientId', 'redirectUri', 'cookieSecretRef'],
-  properties: {
-    ...oidcFromFile.properties,
-    clientSecretRef: secretKeyRef(
-      'A Secret with the secret of the client. None: a public client, with PKCE.',
-      'clientSecret',
-    ),
-    cookieSecretRef: secretKeyRef(
-      'A Secret with the key of session cookies: 64 random hexadecimal digits.',
-      'OIDC_COOKIE_SECRET',
-    ),
-  },
-}
-
-const ways = { jwtAuthentication, basicAuthentication: basicWithSecret, apiKeyAuthentication }
-const several = of('authentication', { anyOf: undefined })
-const authentication: Structural = {
-  ...several,
-  required: ['anyOf'],
-  properties: {
-    ...several.properties,
-    anyOf: list(
-      'Ways to sign in, one of which is enough; they are tried in this order.',
-      object('A way to sign in.', ways, exactlyOne(Object.keys(ways))),
-      1,
-      16,
-    ),
-  },
-}
 
 /** `host`, `service` and `backend` of a file are one reference here. */
 function withBackendRef(what: string, { properties, ...rest }: Structural): Structural {

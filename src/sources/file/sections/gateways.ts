@@ -245,3 +245,17 @@ export function toListener(
   const hint = 'set `tls.cert` and `tls.key`, or pass it through with `protocol: TLS`'
   return refuse('protocol', 'HTTPS needs a certificate', hint)
 }
+
+/**
+ * The port of a section that may have one of its own. A file that defines no gateways, as files
+ * written for others may, has the one that is usual.
+ */
+export function portOf(
+  { root }: Reading,
+  section: { readonly port?: number | undefined; readonly gateways?: unknown } | undefined,
+  usual: number,
+): number | undefined {
+  if (section?.port !== undefined || section?.gateways !== undefined) return section.port
+  const hasGateways = ['gateways', 'binds'].some((key) => root.inner(key).value !== undefined)
+  return hasGateways ? undefined : usual
+}

@@ -9,7 +9,7 @@ import type { Placed } from '../../../reach/checks/draft.ts'
 import { readPolicies } from '../policies.ts'
 import { complain, parseAt, type Reading } from '../reading.ts'
 import type { SectionNode } from '../section-node.ts'
-import { toListener } from './gateways.ts'
+import { portOf, toListener } from './gateways.ts'
 import { type NamedProviders, readModelProvider, readNamedProviders } from './llm-providers.ts'
 import { llmHead, MODEL_POLICIES, modelSchema, SECTIONS } from './llm-schema.ts'
 import { readVirtualModels } from './virtual-models.ts'
@@ -25,6 +25,9 @@ const NOTHING: ReadLlm = { gateways: [], routes: [], backends: [] }
 const NAME = 'llm'
 
 const head = z.strictObject(llmHead)
+/** Of a file that defines no gateways. */
+const DEFAULT_PORT = 4000
+
 const modelList = z.array(z.unknown()).min(1).max(1000)
 
 export function readLlm(reading: Reading): ReadLlm {
@@ -58,7 +61,7 @@ export function readLlm(reading: Reading): ReadLlm {
   const backend: AiBackend | Backend = hasErrors(problems)
     ? { ...identity, kind: 'invalid', diagnostics: problems }
     : { ...identity, kind: 'ai', groups: [{ providers }], models, virtualModels }
-  const own = value?.port
+  const own = portOf(reading, value, DEFAULT_PORT)
   const gateways = own === undefined ? [] : [gatewayOf(reading, node, own, value?.tls)]
   const route: Route = {
     name: NAME,

@@ -8,7 +8,7 @@ import type { Placed } from '../../../reach/checks/draft.ts'
 import { policiesSchema, readPolicies } from '../policies.ts'
 import { parseAt, type Reading } from '../reading.ts'
 import type { SectionNode } from '../section-node.ts'
-import { toListener } from './gateways.ts'
+import { portOf, toListener } from './gateways.ts'
 import { mcpOptions, mcpTargets, readMcpTargets } from './mcp.ts'
 
 /** `mcp` as what it is short for: a route to a backend of MCP servers, and a port if it has one. */
@@ -22,6 +22,8 @@ const NO_SECTION: ReadMcpSection = { gateways: [], routes: [], backends: [] }
 const NAME = 'mcp'
 const SECTIONS: readonly Section[] = ['traffic', 'backend']
 
+/** Of a file that defines no gateways. */
+const DEFAULT_PORT = 3000
 /** Paths that clients of MCP ask at, on a gateway that others use too. */
 const SHARED_PATHS = ['/mcp']
 /** Where they look for the authorization server, if there is one. */
@@ -32,7 +34,11 @@ const head = {
     .union([name(), z.array(name()).min(1).max(64)])
     .optional()
     .describe('The gateways that it belongs to; `default` by default.'),
-  port: port().optional().describe('A port of its own, on which every path is for MCP.'),
+  port: port()
+    .optional()
+    .describe(
+      'A port of its own, on which every path is for MCP. 3000 in a file that defines no gateways.',
+    ),
 }
 
 export const mcpSchema = z.strictObject({
@@ -62,7 +68,7 @@ export function readMcpSection(reading: Reading): ReadMcpSection {
     'diagnostics' in read
       ? { ...identity, kind: 'invalid', diagnostics: read.diagnostics }
       : { ...identity, ...read }
-  const own = value?.port
+  const own = portOf(reading, value, DEFAULT_PORT)
   const listed = value?.gateways ?? ['default']
   const shared = typeof listed === 'string' ? [listed] : listed
   const route: Route = {
