@@ -8,7 +8,6 @@ import { ownSignIn } from '../proxy/sign-in-share.ts'
 import type { Decided, LogLevel } from '../proxy/worker-messages.ts'
 import { type WorkerEnd, Workers } from '../proxy/workers.ts'
 import type { Environment } from '../sources/file/expand.ts'
-import type { DecisionFile } from '../telemetry/decision-file.ts'
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
 import type { DecisionQuery } from '../telemetry/decision-ring.ts'
 import { workerExits, workers as workersGauge } from '../telemetry/definitions/process.ts'
@@ -17,6 +16,7 @@ import type { Logger } from '../telemetry/log.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { watchProcess } from '../telemetry/process-metrics.ts'
 import { merge } from '../telemetry/snapshot.ts'
+import type { DecisionSinks } from './decision-sinks.ts'
 import { routeSignIn } from './route-sign-in.ts'
 import { workerCount } from './worker-count.ts'
 
@@ -52,7 +52,7 @@ export function openFleet(
   settings: Settings,
   log: Logger,
   metrics: Metrics,
-  file: DecisionFile | undefined,
+  file: Pick<DecisionSinks, 'write' | 'dropped'> | undefined,
   environment: Environment,
   budgets?: BudgetStore,
 ): Fleet {

@@ -41,6 +41,7 @@ import { loadServable, servable } from './check-model.ts'
 import { type ControllerOptions, onlySettings, openController } from './controller-source.ts'
 import { cookieSecretProblems } from './cookie-secret.ts'
 import { openDecisionFile } from './decision-file.ts'
+import { openDecisionSinks } from './decision-sinks.ts'
 import { defineCommand, type Terminal } from './define.ts'
 import { openEmbedded } from './embedded-storage.ts'
 import { startExampleBackend } from './example-backend.ts'
@@ -158,11 +159,12 @@ async function serveUntilStopped(
   const metrics = openMetrics(settings)
   const { log, sink } = openLog({ ...settings.logging, drops: metrics.counter(logDrops).at({}) })
   metrics.gauge(buildInfo).at({ version: VERSION, commit: 'unknown', node: process.version }).set(1)
-  const records = await openDecisionFile(file, settings, log, metrics)
-  if (records !== undefined && 'code' in records) {
+  const kept = await openDecisionFile(file, settings, log, metrics)
+  if (kept !== undefined && 'code' in kept) {
     sink.close()
-    return refuse([...warnings, records], terminal)
+    return refuse([...warnings, kept], terminal)
   }
+  const records = await openDecisionSinks(kept, settings, log, metrics)
   const budgets = await openBudgets(file, settings, log)
   if (budgets !== undefined && 'code' in budgets) {
     await records?.close()
@@ -265,7 +267,7 @@ async function serveUntilStopped(
       {
         version: VERSION,
         status: () => withStorage(withWorkers(status, fleet), storage),
-        find: fleet.decisions,
+        find: (query) => records?.find(query, fleet.decisions) ?? fleet.decisions(query),
         readMetrics: fleet.readMetrics,
         configuration: storage.configuration,
         runTool: openTools(terminal),

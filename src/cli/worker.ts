@@ -16,6 +16,7 @@ import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { openLog } from '../telemetry/open-log.ts'
 import { watchProcess } from '../telemetry/process-metrics.ts'
+import { keepsDecisions } from './decision-sinks.ts'
 import { openMetrics } from './fleet.ts'
 import { outliveErrors } from './outlive-errors.ts'
 import { routeSignIn } from './route-sign-in.ts'
@@ -152,7 +153,7 @@ function begin(
   outliveErrors(log, metrics)
   const stop = watchProcess(metrics, { worker: number })
   const { version } = own
-  const batch = settings.decisions.file === undefined ? undefined : new DecisionBatch(toParent)
+  const batch = keepsDecisions(settings) ? new DecisionBatch(toParent) : undefined
   const gateway = new Gateway({
     settings,
     log,

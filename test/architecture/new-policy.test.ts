@@ -12,7 +12,7 @@ import { promisify } from 'node:util'
  */
 
 const ROOT = join(import.meta.dirname, '../..')
-const COPIED = 'src test tools ui proto docs charts examples bin ARCHITECTURE.md'.split(' ')
+const COPIED = 'src test tools ui site proto docs charts examples bin ARCHITECTURE.md'.split(' ')
 const SET_UP = ['package.json', 'tsconfig.json']
 
 const FOLDER: Readonly<Record<string, string>> = {

@@ -4,7 +4,7 @@ export interface Queries {
 }
 
 /** Locks of this program in a database that it may share with others. */
-const LOCKS = { space: 0x706f7274, migrate: 1, write: 2 } as const
+const LOCKS = { space: 0x706f7274, migrate: 1, write: 2, decisions: 3 } as const
 
 /**
  * In order, and never changed once they were released. Replicas of the version before go on
@@ -53,6 +53,13 @@ const MIGRATIONS: readonly string[] = [
      ends bigint not null
    );
    create index portcullis_budgets_ending on portcullis_budgets (ends);`,
+  `create table portcullis_decisions (
+     time timestamptz not null,
+     id text not null,
+     record json not null
+   ) partition by range (time);
+   create index portcullis_decisions_of on portcullis_decisions (id);
+   create index portcullis_decisions_since on portcullis_decisions (time desc);`,
 ]
 
 /** Brings the tables up to date; several replicas may do so at once, and one of them does. */
@@ -76,6 +83,26 @@ export async function migrate(client: Queries): Promise<void> {
 }
 
 /** Until the transaction ends. */
-export async function lock(client: Queries, what: 'migrate' | 'write'): Promise<void> {
+export async function lock(
+  client: Queries,
+  what: keyof Omit<typeof LOCKS, 'space'>,
+): Promise<void> {
   await client.query('select pg_advisory_xact_lock($1, $2)', [LOCKS.space, LOCKS[what]])
+}
+
+/** A transaction that no other process is in at the same time. */
+export async function withLock(
+  client: Queries,
+  what: Parameters<typeof lock>[1],
+  work: () => Promise<void>,
+): Promise<void> {
+  await client.query('begin')
+  try {
+    await lock(client, what)
+    await work()
+    await client.query('commit')
+  } catch (error) {
+    await client.query('rollback').catch(() => {})
+    throw error
+  }
 }

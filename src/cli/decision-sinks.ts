@@ -1,0 +1,81 @@
+import type { Settings } from '../model/settings.ts'
+import type { DecisionTable } from '../sources/database/decision-table.ts'
+import type { DecisionFile } from '../telemetry/decision-file.ts'
+import type { DecisionRecord } from '../telemetry/decision-record.ts'
+import { type DecisionQuery, selectDecisions } from '../telemetry/decision-ring.ts'
+import { decisionDrops } from '../telemetry/definitions/telemetry.ts'
+import type { Logger } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+
+/** Where records of decisions go, whoever decided. */
+export interface DecisionSinks {
+  write(record: DecisionRecord): void
+  /** Records that were lost on the way here. */
+  dropped(records: number): void
+  /** What is stored beside what processes remember. */
+  find(
+    query: DecisionQuery,
+    remembered: (query: DecisionQuery) => Promise<readonly DecisionRecord[]>,
+  ): Promise<readonly DecisionRecord[]>
+  close(): Promise<void>
+}
+
+type Table = DecisionTable<DecisionRecord>
+
+/** Whether records go to the process that reads the configuration. */
+export function keepsDecisions({ decisions, storage }: Settings): boolean {
+  return decisions.file !== undefined || storage.mode === 'database'
+}
+
+export async function openDecisionSinks(
+  file: DecisionFile | undefined,
+  settings: Settings,
+  log: Logger,
+  metrics: Metrics,
+): Promise<DecisionSinks | undefined> {
+  if (!keepsDecisions(settings)) return undefined
+  const table = await openTable(settings, log, metrics)
+  return {
+    write: (record) => {
+      file?.write(record)
+      table?.write(record)
+    },
+    dropped: (records) => file?.dropped(records),
+    find: async (query, remembered) => {
+      const fresh = remembered(query)
+      if (table === undefined) return fresh
+      const { id, since } = query
+      const search = {
+        ...(id === undefined ? {} : { id }),
+        ...(since === undefined ? {} : { since }),
+        limit: MAX_FOUND,
+      }
+      const all = [...(await fresh), ...(await table.find(search))]
+      // What was decided a moment ago is in both.
+      const once = new Map(all.map((record) => [JSON.stringify(record), record]))
+      return selectDecisions([...once.values()], query)
+    },
+    close: async () => {
+      await file?.close()
+      await table?.close()
+    },
+  }
+}
+
+/** Filters are applied to so many of the newest. */
+const MAX_FOUND = 10_000
+
+async function openTable(
+  { storage, database }: Settings,
+  log: Logger,
+  metrics: Metrics,
+): Promise<Table | undefined> {
+  if (storage.mode !== 'database') return undefined
+  const { DecisionTable } = await import('../sources/database/decision-table.ts')
+  const drops = metrics.counter(decisionDrops).of({}).at()
+  return new DecisionTable<DecisionRecord>({
+    url: database?.url.secret.trim() ?? '',
+    dropped: (records) => drops.inc(records),
+    failed: (error) => log.warn('decisions', { error: 'records cannot be stored', detail: error }),
+  })
+}

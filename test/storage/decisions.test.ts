@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { until } from '../cli/running.ts'
+import { type StoredGateway, startGateway } from './gateways.ts'
+import { type HeldProxy, startProxy } from './held-proxy.ts'
+import { SKIPPED, startServer, type TestServer } from './postgres.ts'
+
+const ROUTES = `- name: home
+  policies:
+    authorization: { rules: [{ deny: "request.path.startsWith('/denied')" }] }
+    directResponse: { status: 200, body: home }
+`
+
+describe('decisions in a database', { skip: SKIPPED }, () => {
+  let server: TestServer
+  let proxy: HeldProxy
+  let url: string
+  let gateways: readonly [StoredGateway, StoredGateway]
+
+  before(async () => {
+    server = await startServer()
+    url = await server.database()
+    proxy = await startProxy(server)
+    const at = proxy.urlOf(url)
+    const keep = { decisions: { keep: 5 } }
+    gateways = await Promise.all([
+      startGateway(at, { routes: ROUTES, workers: 2, config: keep }),
+      startGateway(at, { routes: ROUTES, config: keep }),
+    ])
+  })
+
+  after(async () => {
+    await Promise.all((gateways ?? []).map((one) => one.remove()))
+    await proxy?.close()
+    await server?.remove()
+  })
+
+  const pathsAt = async (gateway: StoredGateway, query = '') => {
+    const { json } = await gateway.api('GET', `/decisions?limit=1000${query}`)
+    return (json['decisions'] as readonly { readonly path: string }[]).map(({ path }) => path)
+  }
+  const isKnown = (gateway: StoredGateway, path: string) => async () =>
+    (await pathsAt(gateway)).includes(path)
+  const isStored = (path: string) => async () => {
+    const text = "select 1 from portcullis_decisions where record->>'path' = $1"
+    return (await server.query(text, [path], url)).length === 1
+  }
+
+  it('are those of all replicas, once each, and more than a process remembers', async () => {
+    const [a, b] = gateways
+    const paths = Array.from({ length: 20 }, (_, number) => `/denied/${number}`)
+    for (const path of paths) assert.equal(await a.get(path), 403)
+    assert.equal(await b.get('/denied/b'), 403)
+    for (const path of [...paths, '/denied/b']) await until(`${path} is stored`, isStored(path))
+    for (const gateway of gateways) {
+      assert.deepEqual((await pathsAt(gateway)).toSorted(), [...paths, '/denied/b'].toSorted())
+    }
+    assert.deepEqual(await pathsAt(b, '&verdict=allowed'), [])
+    const [{ id }] = (await b.api('GET', '/decisions?limit=1')).json['decisions'] as [
+      { id: string },
+    ]
+    assert.equal((await a.api('GET', `/decisions/${id}`)).status, 200)
+  })
+
+  it('outlive the processes that made them', async () => {
+    const [a] = gateways
+    await a.restart()
+    await until('it is ready', async () => (await a.ready()).startsWith('200'))
+    await until('it knows', isKnown(a, '/denied/7'))
+  })
+
+  it('a database that says nothing holds up neither requests nor the API', async () => {
+    const [, b] = gateways
+    proxy.hold()
+    for (let count = 0; count < 50; count++) {
+      assert.equal(await b.get(`/denied/held-${count}`), 403)
+      assert.equal(await b.get('/home'), 200)
+    }
+    // What the process remembers is there all the same.
+    await until('it knows', isKnown(b, '/denied/held-49'))
+    proxy.release()
+    await until('they are stored', isStored('/denied/held-0'))
+    await until('all are stored', isStored('/denied/held-49'))
+  })
+
+  it('a database that is gone costs at most records, and later ones are stored', async () => {
+    const [, b] = gateways
+    await server.stop('SIGKILL')
+    assert.equal(await b.get('/denied/gone'), 403)
+    await until('it knows', isKnown(b, '/denied/gone'))
+    await server.start()
+    await until('it is stored', isStored('/denied/gone'))
+  })
+
+  it('are in partitions by the hour, of which old ones go', async () => {
+    const old = new Date(Date.now() - 100 * 3_600_000)
+    old.setUTCMinutes(0, 0, 0)
+    const name = `portcullis_decisions_${old.toISOString().replace(/\D/g, '').slice(0, 10)}`
+    const to = new Date(old.getTime() + 3_600_000)
+    await server.query(
+      `create table ${name} partition of portcullis_decisions
+       for values from ('${old.toISOString()}') to ('${to.toISOString()}')`,
+      [],
+      url,
+    )
+    const [a] = gateways
+    await a.restart()
+    await until('it is ready', async () => (await a.ready()).startsWith('200'))
+    assert.equal(await a.get('/denied/later'), 403)
+    await until('it is stored', isStored('/denied/later'))
+    const rows = await server.query(`select to_regclass('${name}') as found`, [], url)
+    assert.equal((rows[0] as { readonly found: unknown } | undefined)?.found, null)
+    const parts = await server.query(
+      "select 1 from pg_inherits where inhparent = 'portcullis_decisions'::regclass",
+      [],
+      url,
+    )
+    assert.ok(parts.length >= 1 && parts.length <= 2)
+  })
+})
