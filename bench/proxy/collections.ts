@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Report } from '../report.ts'
 import { ownConfiguration } from './configurations.ts'
-import { type Field, reachable, SOURCE } from './contenders.ts'
+import { type Field, reachable, SOURCE, settled } from './contenders.ts'
 import { fullLoad, type Load } from './load.ts'
 import { freePorts, pause, residentOf, start, stop } from './processes.ts'
 import { hasNginx, uploadScript } from './traffic.ts'
@@ -105,6 +105,7 @@ async function collect(
   writeFileSync(file, ownConfiguration(place))
   const started = start('proxy', process.execPath, [TRACED, program, 'run', '-f', file])
   await reachable(port, started)
+  await settled(started.pid)
   const asked = { ...load, url: `http://127.0.0.1:${port}${load.url}` }
   await fullLoad(wrk, started.pid, { ...asked, seconds: 1 })
   await pause(200)

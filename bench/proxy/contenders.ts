@@ -12,7 +12,7 @@ import {
   type Place,
 } from './configurations.ts'
 import { type Found, findEnvoy, findProgram } from './find.ts'
-import { freePorts, pause, type Started, start } from './processes.ts'
+import { familyOf, freePorts, pause, type Started, start } from './processes.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
 export const SOURCE = join(ROOT, 'bin/portcullis.ts')
@@ -86,6 +86,7 @@ export async function openField(
     mkdirSync(place.folder)
     const started = launch(found.program, place)
     await reachable(port, started)
+    if (isOwn) await settled(started.pid)
     proxies.push({ name, isOwn, version: found.version, pid: started.pid, port, tlsPort })
   }
   const own = { program: process.execPath, version: process.version }
@@ -161,7 +162,7 @@ export async function startBackend(
 }
 
 /** Waits until connections are taken; says what the program said where they never are. */
-export async function reachable(port: number, started: Started, patience = 10_000): Promise<void> {
+export async function reachable(port: number, started: Started, patience = 60_000): Promise<void> {
   const until = performance.now() + patience
   while (!(await takes(port))) {
     const { exitCode } = started.child
@@ -171,6 +172,20 @@ export async function reachable(port: number, started: Started, patience = 10_00
     }
     await pause(5)
   }
+}
+
+/** Milliseconds after which a gateway surely has begun to lint its configuration. */
+const LINTS_AFTER = 4_000
+
+/**
+ * A gateway lints its configuration beside the traffic, in a process of low priority, which gets
+ * its CPU only while another proxy has its turn. It would be counted among the first loads, with
+ * its memory, so these wait until it is over.
+ */
+export async function settled(pid: number, patience = 180_000): Promise<void> {
+  const until = performance.now() + patience
+  await pause(LINTS_AFTER)
+  while (familyOf(pid).length > 1 && performance.now() < until) await pause(100)
 }
 
 function takes(port: number): Promise<boolean> {

@@ -97,7 +97,7 @@ export function residentOf(pid: number): number {
 }
 
 /** The process itself first: nginx, for one, serves from a child. */
-function familyOf(pid: number): readonly number[] {
+export function familyOf(pid: number): readonly number[] {
   const family = [pid]
   const parents = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
