@@ -136,9 +136,9 @@ export function explainRequest(
   // Before a provider is chosen there is nothing that its rules could say.
   const isOver = called.late !== undefined
   const last = isOver ? [] : backendStages(chosen, exchange, supposed.provider, called)
-  const { unknown } = called
-  const late = called.late ?? unprepared(called, allowedIn(last), exchange)
-  return { ...found, stages: [first, traffic, ...last], late, unknown }
+  const prepared = isOver ? called : unprepared(called, allowedIn(last), exchange)
+  const unknown = called.unknown ?? prepared.unknown
+  return { ...found, stages: [first, traffic, ...last], late: prepared.late, unknown }
 }
 
 /** Of AI backends. */
