@@ -5,6 +5,7 @@ import {
   type Effective,
   type EffectiveBackend,
   type EffectiveListener,
+  type EffectiveModel,
   type EffectivePart,
   type EffectiveRoute,
   effectivePolicies,
@@ -32,7 +33,9 @@ guard nothing. A route is partly guarded if that holds of some of its hostnames,
 or backends, while others admit everything, which counts as unprotected. With Deny rules alone a route is open by default, which counts as
 unprotected. Blocks in audit mode and authentication that is Optional or Permissive
 guard nothing. What cannot be proven either way counts as unprotected. A route without a
-backend, such as a redirect, needs no guard.
+backend, such as a redirect, needs no guard. A model is as protected as the least
+protected provider that may serve it; which models one caller can use is shown by
+\`explain --request 'GET /v1/models'\` with what is known of that caller.
 
   FILE                    the configuration, or a file or folder of Kubernetes manifests;
                           -f FILE, too
@@ -123,7 +126,7 @@ function routeLines(one: EffectiveRoute, paint: Paint): readonly string[] {
 }
 
 function backendLines(one: EffectiveBackend, paint: Paint): readonly string[] {
-  const { backend, guards, providers = [], targets = [] } = one
+  const { backend, guards, providers = [], models = [], targets = [] } = one
   const partLines = (noun: string, part: EffectivePart) => [
     `      ${paint('plain', `${noun} ${part.name}`)}${noun === 'provider' ? `  ${paint(PROTECTION[part.protection], wordsOf(part.protection))}` : ''}`,
     ...part.guards.flatMap((guard) => guardLines(guard, '        ', paint)),
@@ -132,8 +135,15 @@ function backendLines(one: EffectiveBackend, paint: Paint): readonly string[] {
     `    ${paint('plain', `backend ${backend}`)}`,
     ...guards.flatMap((guard) => guardLines(guard, '      ', paint)),
     ...providers.flatMap((provider) => partLines('provider', provider)),
+    ...models.map((model) => modelLine(model, paint)),
     ...targets.flatMap((target) => partLines('server', target)),
   ]
+}
+
+function modelLine({ name, routing, providers, protection }: EffectiveModel, paint: Paint): string {
+  const by = routing === undefined ? 'served by' : `${routing}, served by`
+  const state = paint(PROTECTION[protection], wordsOf(protection))
+  return `      ${paint('plain', `model ${name}`)}  ${paint('faint', `${by} ${providers.join(', ')}`)}  ${state}`
 }
 
 function guardLines(guard: Guard, indent: string, paint: Paint): readonly string[] {

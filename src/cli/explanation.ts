@@ -38,6 +38,10 @@ export interface Explained {
   readonly status?: number
   /** Of that response, as logs and metrics name it. */
   readonly reason?: string
+  /** What the client is told, if it is about more than the status. */
+  readonly message?: string
+  /** The models that this caller is shown, where it asks for the list. */
+  readonly models?: readonly string[]
   readonly gateway: string
   readonly listener: string
   readonly route: string
@@ -106,7 +110,7 @@ export function reportExplained(
 function outcomeOf(
   { stages, closed, early, late, unknown }: ExplainedRequest,
   refused: string | undefined,
-): Pick<Explained, 'outcome' | 'status' | 'reason'> {
+): Pick<Explained, 'outcome' | 'status' | 'reason' | 'message' | 'models'> {
   const [connection, ...others] = stages
   if (connection !== undefined && isDenied(connection)) return { outcome: 'closed' }
   if (closed !== undefined) return { outcome: 'closed', reason: closed }
@@ -115,10 +119,16 @@ function outcomeOf(
   }
   if (refused !== undefined) return { outcome: 'denied', status: 401, reason: 'authentication' }
   const certain = others.filter(({ provider }) => unknown === undefined || provider === undefined)
+<<<<<<< HEAD
   if (denialOf(certain) !== undefined || late?.reason === 'authorization') {
     const status = others.find(isDenied)?.deniedStatus ?? 403
     return { outcome: 'denied', status, reason: 'authorization' }
+=======
+  if (denialOf(certain) !== undefined) {
+    return { outcome: 'denied', status: 403, reason: 'authorization' }
+>>>>>>> llm
   }
+  if (late?.reason === 'authorization') return { outcome: 'denied', ...responseOf(late) }
   if (unknown !== undefined) return { outcome: 'not-known', reason: unknown }
   if (late === undefined) return { outcome: 'forwarded' }
   if (REJECTING.has(late.reason)) return { outcome: 'rejected', ...responseOf(late) }
@@ -128,8 +138,21 @@ function outcomeOf(
 
 const REJECTING: ReadonlySet<Reply['reason']> = new Set(['csrf', 'bad-request', 'too-large'])
 
-function responseOf({ status, reason }: Reply): Pick<Explained, 'status' | 'reason'> {
-  return { status, reason }
+function responseOf(reply: Reply): Pick<Explained, 'status' | 'reason' | 'message' | 'models'> {
+  const { status, reason, message } = reply
+  const models = modelsIn(reply)
+  return {
+    ...{ status, reason },
+    ...(message === undefined ? {} : { message }),
+    ...(models === undefined ? {} : { models }),
+  }
+}
+
+/** Of the gateway's own list of models; it is shown as rules and keys let this caller see it. */
+function modelsIn({ body, detail }: Reply): readonly string[] | undefined {
+  if (detail !== 'models') return undefined
+  const { data } = JSON.parse(String(body)) as { readonly data: readonly { readonly id: string }[] }
+  return data.map(({ id }) => id)
 }
 
 const NOWHERE = { gateway: '', listener: '', route: '', authentications: [], stages: [] }
@@ -253,6 +276,7 @@ export function renderExplained(explained: Explained, paint: Paint): string {
   }
   const lines = stages.flatMap((one) => ['', ...stageLines(one, paint)])
   const outcome = isTold(explained) ? [outcomeLine(explained, paint)] : []
+<<<<<<< HEAD
   const listed = toolLines(explained.tools, paint)
   return `${[paint('plain', where), ...outcome, ...before, ...said, ...lines, ...listed].join('\n')}\n`
 }
@@ -263,11 +287,15 @@ function toolLines(tools: Explained['tools'], paint: Paint): readonly string[] {
     return `  ${paint(state === 'shown' ? 'good' : 'bad', state.padEnd(6))} ${paint('plain', tool)}`
   })
   return ['', paint('title', 'pinned tools, as this caller sees them'), ...lines]
+=======
+  if (explained.models !== undefined) outcome.push(`  models: ${explained.models.join(', ')}`)
+  return `${[paint('plain', where), ...outcome, ...before, ...said, ...lines].join('\n')}\n`
+>>>>>>> llm
 }
 
 /** Neither a rule nor a backend responds. */
-function isTold({ outcome }: Explained): boolean {
-  return TOLD.has(outcome)
+function isTold({ outcome, message }: Explained): boolean {
+  return TOLD.has(outcome) || (outcome === 'denied' && message !== undefined)
 }
 
 const TOLD: ReadonlySet<Outcome> = new Set([
@@ -284,9 +312,9 @@ const WORDS: ReadonlyMap<Outcome, string> = new Map([
   ['not-known', 'not known'],
 ])
 
-function outcomeLine({ outcome, status, reason }: Explained, paint: Paint): string {
+function outcomeLine({ outcome, status, reason, message }: Explained, paint: Paint): string {
   const word = WORDS.get(outcome) ?? outcome
-  const why = [status ?? [], reason ?? []].flat().join(': ')
+  const why = [status ?? [], reason ?? [], message ?? []].flat().join(': ')
   const more = outcome === 'answered' ? ' by the gateway itself' : ''
   return `${paint(outcome === 'answered' ? 'good' : 'bad', `${word}${more}`)} ${paint('faint', `(${why})`)}`
 }

@@ -1,4 +1,3 @@
-import type { Variables } from '../cel/index.ts'
 import type { JsonObject, Value } from '../cel/values/value.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
@@ -167,19 +166,20 @@ function listModels(router: ModelRouter, exchange: Exchange, created: number): R
   const body = { object: 'list', data, has_more: false, first_id, last_id }
   return {
     ...reply(200, 'direct-response', `${JSON.stringify(body)}\n`),
+    detail: 'models',
     contentType: 'application/json',
   }
 }
 
-/** What rules say of a call that names the model and nothing else. */
+/** Whether rules may allow a call to the model; what else is in the call decides then. */
 function mayBeUsed(exchange: Exchange, name: string) {
   return ({ program }: ProviderMember): boolean => {
     const { backend, llm } = exchange
     exchange.backend = program.attributes
     exchange.llm = { requestModel: name, provider: program.provider } satisfies JsonObject
-    const decision = program.decider?.decide(exchange as unknown as Variables)
+    const isPossible = program.mayAllow(exchange)
     exchange.backend = backend
     exchange.llm = llm
-    return decision === undefined || decision.isAllowed || !decision.isEnforced
+    return isPossible
   }
 }

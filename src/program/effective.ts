@@ -1,6 +1,6 @@
 import { compile, STAGES } from '../cel/index.ts'
 import { renderOrigin } from '../diagnostics/render.ts'
-import { partsOf } from '../model/backend.ts'
+import { type AiBackend, partsOf } from '../model/backend.ts'
 import { clientsOf, type Gateway, type Listener, servesRequests } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached, Section } from '../model/policy.ts'
@@ -46,6 +46,8 @@ export interface EffectiveBackend {
   readonly guards: readonly Guard[]
   /** Of an AI backend, in the order of its groups. */
   readonly providers?: readonly EffectivePart[]
+  /** What clients can ask for by name, where it has models. */
+  readonly models?: readonly EffectiveModel[]
   /** The servers of an MCP backend that have rules of their own. */
   readonly targets?: readonly EffectivePart[]
 }
@@ -55,6 +57,17 @@ export interface EffectivePart {
   readonly name: string
   /** Beside those of the backend. */
   readonly guards: readonly Guard[]
+  readonly protection: Protection
+}
+
+/** A model that clients ask for by its name; not those that only virtual ones lead to. */
+export interface EffectiveModel {
+  readonly name: string
+  /** How one of several is chosen: it is a virtual model. */
+  readonly routing?: string
+  /** Who may serve it. */
+  readonly providers: readonly string[]
+  /** Of the least protected of them. */
   readonly protection: Protection
 }
 
@@ -200,9 +213,30 @@ function backendOf(
     const beside = guardsIn(reach.within([], own))
     return { name: part.name, guards: beside, protection: protect(all, name, part.name) }
   })
-  if (backend.kind === 'ai') return { backend: name, guards, providers: parts }
+  if (backend.kind === 'ai') {
+    const models = modelsOf(backend, parts)
+    return { backend: name, guards, providers: parts, ...(models === undefined ? {} : { models }) }
+  }
   if (backend.kind !== 'mcp') return { backend: name, guards }
   return { backend: name, guards, targets: parts.filter((one) => one.guards.length > 0) }
+}
+
+function modelsOf(
+  { models, virtualModels = [] }: AiBackend,
+  parts: readonly EffectivePart[],
+): readonly EffectiveModel[] | undefined {
+  const protectionOfAll = (providers: readonly string[]) =>
+    weakest(parts.flatMap((one) => (providers.includes(one.name) ? one.protection : [])))
+  const plain = models
+    ?.filter(({ isInternal }) => !isInternal)
+    .map(({ name, provider }) => ({
+      ...{ name, providers: [provider], protection: protectionOfAll([provider]) },
+    }))
+  const virtual = virtualModels.map(({ name, routing, targets }) => {
+    const providers = [...new Set(targets.map(({ provider }) => provider))]
+    return { name, routing, providers, protection: protectionOfAll(providers) }
+  })
+  return plain && [...plain, ...virtual]
 }
 
 function streamOf(

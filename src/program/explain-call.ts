@@ -1,5 +1,6 @@
 import type { ReadingLimits } from '../cel/values/ledger.ts'
 import type { Exchange } from '../exchange/exchange.ts'
+import { NO_GUARDRAILS } from '../exchange/guardrails.ts'
 import type { Reply } from '../exchange/reply.ts'
 import { ModelCall } from './model-call.ts'
 import type { BackendProgram, Candidate } from './program.ts'
@@ -41,16 +42,34 @@ export function calledAt(
   return 'status' in candidates ? { late: candidates } : { call, candidates }
 }
 
+/** What becomes of a call after rules; nothing: it is sent. */
+export interface Prepared {
+  readonly late?: Reply | undefined
+  readonly unknown?: string | undefined
+}
+
 /** What is responded where the rules allow providers none of which can be sent the call. */
 export function unprepared(
   { call, candidates = [] }: Called,
   allowed: ReadonlySet<string>,
   exchange: Exchange,
-): Reply | undefined {
-  if (call === undefined) return undefined
-  const prepared = candidates
-    .filter(({ program }) => allowed.has(program.provider))
-    .map(({ target }) => call.prepare(exchange, target))
-  const isSent = prepared.some((one) => !('status' in one))
-  return isSent ? undefined : prepared.find((one) => 'status' in one)
+): Prepared {
+  if (call === undefined) return {}
+  let late: Reply | undefined
+  for (const { program, target } of candidates) {
+    if (!allowed.has(program.provider)) continue
+    exchange.guardrails = NO_GUARDRAILS
+    program.attachGuards?.(exchange)
+    // Those that need nobody else come to the same whatever a service says, if they reject.
+    const prepared = call.prepare(exchange, target, 'without-services')
+    if (!('status' in prepared)) return asksService(exchange) ? UNKNOWN : {}
+    late ??= prepared
+  }
+  return { late }
+}
+
+const UNKNOWN: Prepared = { unknown: 'a service guards the call, and what it says is not known' }
+
+function asksService({ guardrails }: Exchange): boolean {
+  return guardrails.some(({ webhooks }) => webhooks.size > 0)
 }

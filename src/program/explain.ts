@@ -141,6 +141,7 @@ export function explainRequest(
   // Before a provider is chosen there is nothing that its rules could say.
   const isOver = called.late !== undefined
   const last = isOver ? [] : backendStages(chosen, exchange, supposed.provider, called)
+<<<<<<< HEAD
   const { upstream } = chosen
   if (upstream.kind === 'mcp') {
     const { stage, late, unknown, tools } = explainMessage(upstream, exchange, supposed.body)
@@ -150,6 +151,11 @@ export function explainRequest(
   const { unknown } = called
   const late = called.late ?? unprepared(called, allowedIn(last), exchange)
   return { ...found, stages: [first, traffic, ...last], late, unknown }
+=======
+  const prepared = isOver ? called : unprepared(called, allowedIn(last), exchange)
+  const unknown = called.unknown ?? prepared.unknown
+  return { ...found, stages: [first, traffic, ...last], late: prepared.late, unknown }
+>>>>>>> llm
 }
 
 /** Of AI backends. */

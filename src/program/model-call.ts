@@ -208,7 +208,7 @@ export class ModelCall {
   }
 
   /** The request as this provider is sent it; a Reply if it cannot be. */
-  prepare(exchange: Exchange, target: CallTarget): ModelAttempt | Reply {
+  prepare(exchange: Exchange, target: CallTarget, mode?: 'without-services'): ModelAttempt | Reply {
     const { name, access, options, catalogNames, prices } = target
     const { model: asked, dialect: client } = { model: this.model, dialect: this.endpoint.dialect }
     const model = calledModel(options, asked)
@@ -222,7 +222,9 @@ export class ModelCall {
     if (translator === undefined || !this.#isTranslatable(translator)) {
       return invalid(`No provider of \`${asked}\` serves this endpoint.`, 'unsupported_endpoint')
     }
-    const bytes = this.#isState ? this.#bytes : this.#changed(options, guards.request)
+    // Whoever explains a call asks nobody.
+    const own = mode === undefined ? guards.request : guards.request.filter((one) => !isRemote(one))
+    const bytes = this.#isState ? this.#bytes : this.#changed(options, own)
     if ('status' in bytes) return bytes
     const known = prices?.find(catalogNames, model ?? asked)
     if (this.#needsPrice && !isPriced(known)) return UNPRICED

@@ -209,6 +209,10 @@ export interface ProviderProgram extends BackendProgram {
   readonly signer: RequestSigner | undefined
   /** A rule reads more of a call than its provider. */
   readonly readsModel: boolean
+  /** Whether its rules may allow a call of which only the model is known. */
+  readonly mayAllow: (exchange: Exchange) => boolean
+  /** The guards of its calls alone, for whoever explains them; undefined: there are none. */
+  readonly attachGuards: Step | undefined
 }
 
 /** The choice of a provider for one request. */

@@ -1,6 +1,10 @@
 import type { JsonObject } from '../cel/values/value.ts'
 import type { AiBackend, AiProvider } from '../model/backend.ts'
 import type { Attached, ValidPolicy } from '../model/policy.ts'
+import {
+  compileModelVisibility,
+  type ModelVisibility,
+} from '../policies/authorization/visibility.ts'
 import type { BackendAuth } from '../policies/backend-auth/schema.ts'
 import type { Http } from '../policies/http/schema.ts'
 import type { LoadBalancer } from '../policies/load-balancer/schema.ts'
@@ -10,7 +14,7 @@ import { accessOf } from '../protocols/llm/provider.ts'
 import { effectiveAt } from '../reach/effective.ts'
 import { recordOf } from '../reach/kinds.ts'
 import type { Layer } from '../reach/layers.ts'
-import { holdsForRequests } from '../reach/points.ts'
+import { holdsForRequests, rulesAt } from '../reach/points.ts'
 import { type Balancer, balancer } from '../upstream/balance.ts'
 import { DEFAULT_EVICTION } from '../upstream/cluster-plan.ts'
 import { aiUpstream } from './ai-upstream.ts'
@@ -129,8 +133,19 @@ function compileProvider(
         : undefined,
     signer: requestSigner(auth, provider, endpoint, compilation.services.world?.date ?? Date.now),
     readsModel: section.readsModel || byKind.has('ai') || section.kinds.includes('guardrails'),
+    mayAllow: mayAllow(compilation, own),
+    attachGuards: section.steps[section.kinds.indexOf('guardrails')],
   }
   return new ProviderMember(program)
+}
+
+/** What the list of models asks. */
+function mayAllow({ contexts }: Compilation, layers: readonly Layer[]): ModelVisibility {
+  const { byKind, invalid } = effectiveAt(layers, 'backend')
+  if (invalid.length > 0) return () => false
+  const policies = rulesAt(byKind, 'backend')
+  if (policies === undefined) return () => true
+  return compileModelVisibility(policies, contexts.open(contexts.scopesAt(layers, 'backend')))
 }
 
 /** What a model catalog may call the provider. */

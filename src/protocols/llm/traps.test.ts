@@ -15,7 +15,7 @@ import {
   translated,
   user,
 } from './testdata/probe.ts'
-import { streamOf } from './testdata/streamed-responses.ts'
+import { EVENTS, frame, streamOf } from './testdata/streamed-responses.ts'
 
 /* Where translators of this kind go wrong, one test for each way. */
 
@@ -277,6 +277,48 @@ describe('traps of translation', () => {
     assert.deepEqual(functionDeclarations[0].parametersJsonSchema, parameters)
     assert.equal(functionDeclarations[0].parameters, undefined)
     assert.equal(sent('completions', 'responses', chat({ tools })).tools[0].strict, false)
+  })
+
+  it('14: an error inside a stream is an error for the client, and nothing ends cleanly', () => {
+    const errors: Readonly<Record<string, Uint8Array>> = {
+      completions: Buffer.from('data: {"error":{"message":"broken","type":"server_error"}}\n\n'),
+      responses: Buffer.from('event: error\ndata: {"type":"error","message":"broken"}\n\n'),
+      messages: Buffer.from(
+        'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"broken"}}\n\n',
+      ),
+      gemini: Buffer.from('data: {"error":{"code":503,"message":"broken"}}\n\n'),
+      converse: frame('throttlingException', { message: 'broken' }, 'exception'),
+    }
+    const bodies = {
+      completions: chat(),
+      messages: message(),
+      responses: { model: 'm', input: 'a' },
+    }
+    for (const client of ['completions', 'messages', 'responses'] as const) {
+      for (const provider of [
+        'completions',
+        'responses',
+        'messages',
+        'gemini',
+        'converse',
+      ] as const) {
+        if (client === provider) continue
+        const events = EVENTS[provider] ?? []
+        const begun = streamOf(provider, events.slice(0, 2))
+        for (const end of [errors[provider] as Uint8Array, new Uint8Array(0)]) {
+          // What follows an error is not read, whatever it is.
+          const rest = end.length === 0 ? end : streamOf(provider, events.slice(2))
+          const bytes = Buffer.concat([begun, end, rest])
+          const text = streamed(client, provider, bytes, bodies[client])
+          assert.match(text, /error|failed/, `${client} ${provider}`)
+          assert.doesNotMatch(
+            text,
+            /\[DONE\]|message_stop|response\.completed|response\.incomplete/,
+            `${client} ${provider}: ${text}`,
+          )
+        }
+      }
+    }
   })
 
   it('16: a last message of the assistant, empty texts and empty messages', () => {
