@@ -119,14 +119,9 @@ function outcomeOf(
   }
   if (refused !== undefined) return { outcome: 'denied', status: 401, reason: 'authentication' }
   const certain = others.filter(({ provider }) => unknown === undefined || provider === undefined)
-<<<<<<< HEAD
-  if (denialOf(certain) !== undefined || late?.reason === 'authorization') {
+  if (denialOf(certain) !== undefined) {
     const status = others.find(isDenied)?.deniedStatus ?? 403
     return { outcome: 'denied', status, reason: 'authorization' }
-=======
-  if (denialOf(certain) !== undefined) {
-    return { outcome: 'denied', status: 403, reason: 'authorization' }
->>>>>>> llm
   }
   if (late?.reason === 'authorization') return { outcome: 'denied', ...responseOf(late) }
   if (unknown !== undefined) return { outcome: 'not-known', reason: unknown }
@@ -276,7 +271,7 @@ export function renderExplained(explained: Explained, paint: Paint): string {
   }
   const lines = stages.flatMap((one) => ['', ...stageLines(one, paint)])
   const outcome = isTold(explained) ? [outcomeLine(explained, paint)] : []
-<<<<<<< HEAD
+  if (explained.models !== undefined) outcome.push(`  models: ${explained.models.join(', ')}`)
   const listed = toolLines(explained.tools, paint)
   return `${[paint('plain', where), ...outcome, ...before, ...said, ...lines, ...listed].join('\n')}\n`
 }
@@ -287,10 +282,6 @@ function toolLines(tools: Explained['tools'], paint: Paint): readonly string[] {
     return `  ${paint(state === 'shown' ? 'good' : 'bad', state.padEnd(6))} ${paint('plain', tool)}`
   })
   return ['', paint('title', 'pinned tools, as this caller sees them'), ...lines]
-=======
-  if (explained.models !== undefined) outcome.push(`  models: ${explained.models.join(', ')}`)
-  return `${[paint('plain', where), ...outcome, ...before, ...said, ...lines].join('\n')}\n`
->>>>>>> llm
 }
 
 /** Neither a rule nor a backend responds. */

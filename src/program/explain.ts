@@ -141,21 +141,15 @@ export function explainRequest(
   // Before a provider is chosen there is nothing that its rules could say.
   const isOver = called.late !== undefined
   const last = isOver ? [] : backendStages(chosen, exchange, supposed.provider, called)
-<<<<<<< HEAD
   const { upstream } = chosen
   if (upstream.kind === 'mcp') {
     const { stage, late, unknown, tools } = explainMessage(upstream, exchange, supposed.body)
     const own = stage === undefined ? [] : [{ stage: 'mcp', name: chosen.name, ...stage } as const]
     return { ...found, stages: [first, traffic, ...last, ...own], late, unknown, tools }
   }
-  const { unknown } = called
-  const late = called.late ?? unprepared(called, allowedIn(last), exchange)
-  return { ...found, stages: [first, traffic, ...last], late, unknown }
-=======
   const prepared = isOver ? called : unprepared(called, allowedIn(last), exchange)
   const unknown = called.unknown ?? prepared.unknown
   return { ...found, stages: [first, traffic, ...last], late: prepared.late, unknown }
->>>>>>> llm
 }
 
 /** Of AI backends. */
