@@ -1,7 +1,12 @@
 /** A request that is to cost as much as its sender can make it, and the rules that it is sent to. */
 export interface Attack {
   readonly name: string
-  readonly rules: readonly Readonly<Record<string, string>>[]
+  readonly rules?: readonly Readonly<Record<string, string>>[]
+  /** Of the route, beside the rules. */
+  readonly policies?: Readonly<Record<string, unknown>>
+  /** What the route leads to, if it is more than an address. */
+  readonly backendOf?: (host: string) => object
+  readonly path?: string
   readonly body?: string | Uint8Array
   readonly headers?: Readonly<Record<string, string>>
   readonly claims?: Readonly<Record<string, unknown>>
@@ -19,7 +24,12 @@ const allowModel = (n: number) => ({ allow: `json(request.body).model == 'good-$
 const EIGHT = times(8, denyModel)
 
 /** A text of so many parts as fit. */
-function filled(before: string, part: (n: number) => string, after: string, max = BODY): string {
+export function filled(
+  before: string,
+  part: (n: number) => string,
+  after: string,
+  max = BODY,
+): string {
   const parts = [before]
   let length = before.length + after.length
   for (let n = 0; ; n++) {
@@ -71,7 +81,7 @@ const nested = 'jwt.list.map(x, jwt.list.map(y, jwt.s + string(y) + string(x))).
 const words = { list: LIST, s: 'abc', words: LIST.map((n) => `word-${n}`) }
 const loops = { claims: words }
 
-export const ATTACKS: readonly Attack[] = [
+export const RULE_ATTACKS: readonly Attack[] = [
   ...documents.map(([name, document]) => ({
     name: `8 Deny on json(request.body): ${name}`,
     rules: EIGHT,
@@ -280,4 +290,18 @@ export const ATTACKS: readonly Attack[] = [
     body: filled('{"model":"x","image":"', () => BASE64, '"}'),
     ...loops,
   },
+  // Every budget at once: reading, evaluating, explaining, and evaluating without an explanation.
+  ...(['deny', 'require', 'allow'] as const).map((action) => ({
+    name: `every budget at once, ${action}`,
+    rules: [
+      { deny: 'json(request.body).a.exists(x, x == 2)' },
+      { deny: `jwt.list.exists(x, [${LIST.slice(0, 20)}].exists(y, x + y == -1))` },
+      ...times(8, (n) => ({
+        [action]: `${nested} && json(request.headers['x-json']).a == ${n}`,
+      })),
+    ],
+    headers: { 'x-json': filled('{"a":-1', (n) => `,"a${n}":1`, '}', HEADER / 4) },
+    body: `${filled('{"a":[0', () => ',1', '', 60_000)}],"image":"${BASE64.repeat(1 << 16)}"}`,
+    ...loops,
+  })),
 ]

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { type Tree, writeYaml } from './document.ts'
 import { World } from './gateways.ts'
 import { type CheckName, judgeSeed, treesOf } from './judge.ts'
@@ -10,11 +10,31 @@ import { runTools } from './tools.ts'
  * Looks for false claims by hand: `node test/truth/hunt.ts SEED PAIRS [CHECK…]`. The first of each
  * kind is made small and printed, and the exit code is 1; TRUTH_REPORT names a file to write them
  * to, TRUTH_LIKE is a regular expression for the JSON of a pair: others are passed over. With
- * TRUTH_UNSERVED it is said why pairs are not served.
+ * TRUTH_UNSERVED it is said why pairs are not served. TRUTH_RESUME names a file in which it keeps
+ * how far it is: started again with the same command, it goes on from there.
  */
 /** Settings are the same in all files. */
 function shown({ config: _, ...rest }: Tree): string {
   return writeYaml(rest).text
+}
+
+/** Pairs after which it is kept how far it is. */
+const EACH_KEPT = 20
+
+interface Progress {
+  readonly next: number
+  readonly counts: readonly (readonly [string, number])[]
+}
+
+function readProgress(): Progress {
+  if (progress === undefined || !existsSync(progress)) return { next: 0, counts: [] }
+  return JSON.parse(readFileSync(progress, 'utf8')) as Progress
+}
+
+function keepProgress(): void {
+  if (progress === undefined) return
+  const kept: Progress = { next: seed, counts: [...counts] }
+  writeFileSync(progress, JSON.stringify(kept))
 }
 
 const [from = '0', pairs = '100', ...only] = process.argv.slice(2)
@@ -22,6 +42,9 @@ const world = await World.open()
 const counts = new Map<string, number>()
 const count = (what: string) => void counts.set(what, (counts.get(what) ?? 0) + 1)
 const options = { world, tools: runTools, count }
+const progress = process.env['TRUTH_RESUME']
+const known = readProgress()
+for (const [what, times] of known.counts) counts.set(what, times)
 const seen = new Map<string, number>()
 const report: string[] = []
 const wanted = process.env['TRUTH_LIKE']
@@ -30,7 +53,9 @@ const max = Number(process.env['TRUTH_EACH'] ?? 1)
 // What was found so far is told all the same.
 let isStopped = false
 for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => void (isStopped = true))
-for (let seed = Number(from); seed < Number(from) + Number(pairs) && !isStopped; seed++) {
+let seed = Math.max(Number(from), known.next)
+for (; seed < Number(from) + Number(pairs) && !isStopped; seed++) {
+  if (seed % EACH_KEPT === 0) keepProgress()
   if (like !== undefined && !like.test(JSON.stringify(treesOf(seed, world)))) continue
   const judged = await judgeSeed(seed, {
     ...options,
@@ -45,14 +70,14 @@ for (let seed = Number(from); seed < Number(from) + Number(pairs) && !isStopped;
     const times = seen.get(kind) ?? 0
     seen.set(kind, times + 1)
     if (times >= max) continue
-    const known = judged.claims.find((one) => one.kind === kind) as FalseClaim
+    const first = judged.claims.find((one) => one.kind === kind) as FalseClaim
     const isQuick = process.env['TRUTH_QUICK'] !== undefined
     const small = isQuick
-      ? { trees: judged.trees, claim: known }
+      ? { trees: judged.trees, claim: first }
       : await reduce(judged, kind, options)
     if (isQuick) {
       console.log(
-        `seed ${seed}: ${known.claim}\n  ${known.observed} ${JSON.stringify(known.probe)}`,
+        `seed ${seed}: ${first.claim}\n  ${first.observed} ${JSON.stringify(first.probe)}`,
       )
       continue
     }
@@ -71,6 +96,7 @@ for (let seed = Number(from); seed < Number(from) + Number(pairs) && !isStopped;
     report.push(text)
   }
 }
+keepProgress()
 if (process.env['TRUTH_REPORT'] !== undefined) {
   writeFileSync(process.env['TRUTH_REPORT'], report.join('\n\n'))
 }
@@ -83,4 +109,4 @@ console.log(
 const { user, system } = process.cpuUsage()
 console.log(`CPU: ${((user + system) / 1e6).toFixed(1)} s`)
 await world.close()
-if (seen.size > 0) process.exitCode = 1
+if ([...counts.keys()].some((what) => what.startsWith('FALSE'))) process.exitCode = 1
