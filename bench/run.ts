@@ -13,6 +13,7 @@ import { http1Head } from './http1-head.ts'
 import { http2 } from './http2.ts'
 import { jwt } from './jwt.ts'
 import { match } from './match.ts'
+import { mcp } from './mcp.ts'
 import { protobuf } from './protobuf.ts'
 import { proxy } from './proxy.ts'
 import { type Report, renderReport } from './report.ts'
@@ -37,6 +38,7 @@ const BENCHES: ReadonlyMap<string, () => Promise<Report>> = new Map([
   ['storage', storage],
   ['telemetry', telemetry],
   ['protobuf', protobuf],
+  ['mcp', mcp],
   ['upstream', upstream],
   ['proxy', proxy],
   ['http2', http2],
