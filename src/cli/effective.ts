@@ -6,6 +6,7 @@ import {
   type EffectiveBackend,
   type EffectiveListener,
   type EffectivePart,
+  type EffectivePins,
   type EffectiveRoute,
   effectivePolicies,
   type Guard,
@@ -127,6 +128,7 @@ function backendLines(one: EffectiveBackend, paint: Paint): readonly string[] {
   const partLines = (noun: string, part: EffectivePart) => [
     `      ${paint('plain', `${noun} ${part.name}`)}${noun === 'provider' ? `  ${paint(PROTECTION[part.protection], wordsOf(part.protection))}` : ''}`,
     ...part.guards.flatMap((guard) => guardLines(guard, '        ', paint)),
+    ...(part.pins === undefined ? [] : [pinLine(part.pins, '        ', paint)]),
   ]
   return [
     `    ${paint('plain', `backend ${backend}`)}`,
@@ -134,6 +136,12 @@ function backendLines(one: EffectiveBackend, paint: Paint): readonly string[] {
     ...providers.flatMap((provider) => partLines('provider', provider)),
     ...targets.flatMap((target) => partLines('server', target)),
   ]
+}
+
+function pinLine({ mode, tools }: EffectivePins, indent: string, paint: Paint): string {
+  const what = tools.length === 0 ? 'no tools' : tools.join(', ')
+  const state = mode === 'Enforce' ? '' : paint('warn', '  not enforced')
+  return `${indent}${paint('name', 'pins')} ${paint('plain', what)}${state}`
 }
 
 function guardLines(guard: Guard, indent: string, paint: Paint): readonly string[] {
