@@ -14,6 +14,7 @@ import { http2 } from './http2.ts'
 import { jwt } from './jwt.ts'
 import { llm } from './llm.ts'
 import { match } from './match.ts'
+import { mcp } from './mcp.ts'
 import { protobuf } from './protobuf.ts'
 import { proxy } from './proxy.ts'
 import { type Report, renderReport } from './report.ts'
@@ -38,6 +39,7 @@ const BENCHES: ReadonlyMap<string, () => Promise<Report>> = new Map([
   ['storage', storage],
   ['telemetry', telemetry],
   ['protobuf', protobuf],
+  ['mcp', mcp],
   ['upstream', upstream],
   ['proxy', proxy],
   ['http2', http2],

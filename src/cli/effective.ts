@@ -7,6 +7,7 @@ import {
   type EffectiveListener,
   type EffectiveModel,
   type EffectivePart,
+  type EffectivePins,
   type EffectiveRoute,
   effectivePolicies,
   type Guard,
@@ -130,6 +131,7 @@ function backendLines(one: EffectiveBackend, paint: Paint): readonly string[] {
   const partLines = (noun: string, part: EffectivePart) => [
     `      ${paint('plain', `${noun} ${part.name}`)}${noun === 'provider' ? `  ${paint(PROTECTION[part.protection], wordsOf(part.protection))}` : ''}`,
     ...part.guards.flatMap((guard) => guardLines(guard, '        ', paint)),
+    ...(part.pins === undefined ? [] : [pinLine(part.pins, '        ', paint)]),
   ]
   return [
     `    ${paint('plain', `backend ${backend}`)}`,
@@ -144,6 +146,12 @@ function modelLine({ name, routing, providers, protection }: EffectiveModel, pai
   const by = routing === undefined ? 'served by' : `${routing}, served by`
   const state = paint(PROTECTION[protection], wordsOf(protection))
   return `      ${paint('plain', `model ${name}`)}  ${paint('faint', `${by} ${providers.join(', ')}`)}  ${state}`
+}
+
+function pinLine({ mode, tools }: EffectivePins, indent: string, paint: Paint): string {
+  const what = tools.length === 0 ? 'no tools' : tools.join(', ')
+  const state = mode === 'Enforce' ? '' : paint('warn', '  not enforced')
+  return `${indent}${paint('name', 'pins')} ${paint('plain', what)}${state}`
 }
 
 function guardLines(guard: Guard, indent: string, paint: Paint): readonly string[] {

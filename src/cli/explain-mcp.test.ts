@@ -85,6 +85,12 @@ mcp:
     ])
   })
 
+  it('and `effective` says which tools are pinned', async () => {
+    const { out } = await runWith(['effective', file()])
+    assert.match(out, /server files\n +pins read, write\n/)
+    assert.doesNotMatch(out, /server search/)
+  })
+
   it('cannot tell without the message', async () => {
     const { out } = await runWith(['explain', file(), '--request', 'POST /mcp', '--json'])
     assert.equal((JSON.parse(out) as Said).outcome, 'not-known')

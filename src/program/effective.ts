@@ -1,12 +1,13 @@
 import { compile, STAGES } from '../cel/index.ts'
 import { renderOrigin } from '../diagnostics/render.ts'
-import { type AiBackend, partsOf } from '../model/backend.ts'
+import { type AiBackend, type McpPins, partsOf } from '../model/backend.ts'
 import { clientsOf, type Gateway, type Listener, servesRequests } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached, Section } from '../model/policy.ts'
 import type { Match, Route, RouteRule } from '../model/route.ts'
 import type { Authorization } from '../policies/authorization-rules.ts'
 import { appliesAlways, POLICY_SCHEMAS } from '../policies/schema.ts'
+import { readPinFile } from '../protocols/mcp/schema.ts'
 import { effectiveAt } from '../reach/effective.ts'
 import { kindsThat } from '../reach/kinds.ts'
 import type { Layer } from '../reach/layers.ts'
@@ -48,7 +49,7 @@ export interface EffectiveBackend {
   readonly providers?: readonly EffectivePart[]
   /** What clients can ask for by name, where it has models. */
   readonly models?: readonly EffectiveModel[]
-  /** The servers of an MCP backend that have rules of their own. */
+  /** The servers of an MCP backend that have rules of their own, or pins. */
   readonly targets?: readonly EffectivePart[]
 }
 
@@ -58,6 +59,13 @@ export interface EffectivePart {
   /** Beside those of the backend. */
   readonly guards: readonly Guard[]
   readonly protection: Protection
+  /** Of an MCP server: the tools that are approved. */
+  readonly pins?: EffectivePins
+}
+
+export interface EffectivePins {
+  readonly mode: 'Enforce' | 'Audit'
+  readonly tools: readonly string[]
 }
 
 /** A model that clients ask for by its name; not those that only virtual ones lead to. */
@@ -211,14 +219,24 @@ function backendOf(
     const own = 'provider' in part ? { backend, provider: part } : { backend, server: part }
     const all = guardsIn(reach.within(around, own))
     const beside = guardsIn(reach.within([], own))
-    return { name: part.name, guards: beside, protection: protect(all, name, part.name) }
+    const protection = protect(all, name, part.name)
+    const pinned = 'transport' in part && part.pins ? { pins: pinsOf(part.name, part.pins) } : {}
+    return { name: part.name, guards: beside, protection, ...pinned }
   })
   if (backend.kind === 'ai') {
     const models = modelsOf(backend, parts)
     return { backend: name, guards, providers: parts, ...(models === undefined ? {} : { models }) }
   }
   if (backend.kind !== 'mcp') return { backend: name, guards }
-  return { backend: name, guards, targets: parts.filter((one) => one.guards.length > 0) }
+  const targets = parts.filter((one) => one.guards.length > 0 || one.pins !== undefined)
+  return { backend: name, guards, targets }
+}
+
+/** A file that cannot be read approves nothing. */
+function pinsOf(target: string, { mode, file }: McpPins): EffectivePins {
+  const read = readPinFile(file.text)
+  const tools = typeof read === 'string' ? undefined : read.get(target)
+  return { mode, tools: [...(tools?.keys() ?? [])] }
 }
 
 function modelsOf(

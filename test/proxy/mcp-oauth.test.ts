@@ -103,6 +103,18 @@ describe('MCP behind OAuth', () => {
     assert.equal(server.seen.at(-1)?.headers.authorization, undefined)
   })
 
+  it('sends clients that ask here for the authorization server to it', async () => {
+    for (const path of ['', '/mcp']) {
+      const url = `http://127.0.0.1:${port}/.well-known/oauth-authorization-server${path}`
+      const response = await fetch(url, { redirect: 'manual' })
+      assert.equal(response.status, 307)
+      assert.equal(
+        response.headers.get('location'),
+        `${ISSUER}/.well-known/oauth-authorization-server`,
+      )
+    }
+  })
+
   it('names the resource as it is configured', () => {
     const model = modelOf(configOf('{"keys":[]}', {}, { resource: 'https://tools.example/mcp' }))
     assert.match(JSON.stringify(model), /"resource":"https:\/\/tools.example\/mcp"/)

@@ -8,6 +8,9 @@ import type { ResourceMetadata } from './schema.ts'
 /** RFC 9728 §3: before the path of the resource. */
 const WELL_KNOWN = '/.well-known/oauth-protected-resource'
 
+/** RFC 8414 §3: where clients of revision 2025-03-26 look, on the host of the resource itself. */
+const SERVER_METADATA = '/.well-known/oauth-authorization-server'
+
 const CHALLENGE = 'www-authenticate'
 
 /** Browsers read the metadata from any page: it says nothing that is secret. */
@@ -32,7 +35,8 @@ export function protectedResource(
   }
   return (exchange) => {
     const { request } = exchange
-    if (isMetadata(request)) return metadataReply(metadata, issuers, request)
+    if (isBelow(request, WELL_KNOWN)) return metadataReply(metadata, issuers, request)
+    if (isBelow(request, SERVER_METADATA)) return serverMetadataReply(metadata, issuers)
     const outcome = authenticate(exchange)
     return outcome instanceof Promise
       ? outcome.then((settled) => challenged(exchange, settled))
@@ -40,9 +44,23 @@ export function protectedResource(
   }
 }
 
-function isMetadata({ method, path }: RequestAttributes): boolean {
+function isBelow({ method, path }: RequestAttributes, place: string): boolean {
   if (method !== 'GET' && method !== 'HEAD') return false
-  return path === WELL_KNOWN || path.startsWith(`${WELL_KNOWN}/`)
+  return path === place || path.startsWith(`${place}/`)
+}
+
+/** The authorization server speaks for itself; the gateway says where. */
+function serverMetadataReply(metadata: ResourceMetadata, issuers: readonly string[]): Reply {
+  const [first = ''] = metadata.authorizationServers ?? issuers
+  const url = URL.parse(first)
+  if (url === null || !/^https?:$/.test(url.protocol)) return reply(404, 'no-route')
+  const path = url.pathname === '/' ? '' : url.pathname.replace(/\/$/, '')
+  const location = `${url.origin}${SERVER_METADATA}${path}`
+  const set = [
+    { name: 'location', value: location },
+    { name: 'access-control-allow-origin', value: '*' },
+  ]
+  return reply(307, 'redirect', '', headerEdit({ set }))
 }
 
 /** As the configuration says; else as the client reached it. */

@@ -27,7 +27,10 @@ const DEFAULT_PORT = 3000
 /** Paths that clients of MCP ask at, on a gateway that others use too. */
 const SHARED_PATHS = ['/mcp']
 /** Where they look for the authorization server, if there is one. */
-const METADATA_PATH = '/.well-known/oauth-protected-resource'
+const METADATA_PATHS = [
+  '/.well-known/oauth-protected-resource',
+  '/.well-known/oauth-authorization-server',
+]
 
 const head = {
   gateways: z
@@ -98,7 +101,7 @@ function sharedPaths(policies: Route['policies']): readonly string[] {
       policy.state === 'valid' &&
       (policy.value as { resourceMetadata?: unknown } | null)?.resourceMetadata !== undefined,
   )
-  return hasMetadata ? [...SHARED_PATHS, METADATA_PATH] : SHARED_PATHS
+  return hasMetadata ? [...SHARED_PATHS, ...METADATA_PATHS] : SHARED_PATHS
 }
 
 function below(value: string): Match {
