@@ -141,6 +141,7 @@ http {
     { path: '/exact/more' },
     { path: '/away?a=b' },
     { path: '/there' },
+    { path: '/there?a=b' },
     { path: '/in/x' },
     { path: '/in/x', from: '127.0.0.2' },
     { path: '/in' },

@@ -191,7 +191,7 @@ class CaddyConversion {
         })
       } else if (word === 'redir') {
         const redirect = redirectOf(args)
-        if (redirect !== undefined) policies['requestRedirect'] = redirect
+        if (redirect !== undefined) Object.assign(policies, redirect)
         else {
           isDenied = true
           this.#lose(one, DENIES)
@@ -214,7 +214,7 @@ class CaddyConversion {
         args.length === 0
       ) {
         const users = one.block.map(({ words: [user = '', hash = ''] }) => `${user}:${hash}`)
-        policies['basicAuth'] = { htpasswd: { inline: `${users.join('\n')}\n` } }
+        policies['basicAuth'] = { users }
       } else {
         const isHarmless = WITHOUT_COUNTERPART.has(word)
         isDenied ||= !isHarmless
@@ -222,6 +222,10 @@ class CaddyConversion {
       }
     }
     const match = path === undefined || path === '*' ? undefined : matchOf(path)
+    if (match?.['pathPrefix'] !== undefined && path !== '/*') {
+      const why = `a prefix: it matches ${match['pathPrefix']} itself, too, which \`${path}\` does not`
+      this.#lost.push({ line: own[0]?.line, what: path ?? '', why })
+    }
     if (path !== undefined && path !== '*' && match === undefined) {
       this.#lost.push({ line: own[0]?.line, what: path, why: DENIES })
       isDenied = true
@@ -282,23 +286,20 @@ function matchOf(path: string): Readonly<Record<string, string>> | undefined {
   return undefined
 }
 
+/** A redirect to the same URI, or a response that names another: what is written is all of it. */
 function redirectOf([to = '', code = '302']: readonly string[]):
   | Record<string, unknown>
   | undefined {
   const status = { permanent: 301, temporary: 302 }[code] ?? Number(code)
   if (![301, 302, 303, 307, 308].includes(status)) return undefined
-  const [, scheme, host = '', rest = ''] = /^(https?):\/\/([^/{}]+|\{host\})(.*)$/.exec(to) ?? []
-  if (scheme === undefined)
-    return /^\/[^{}]*$/.test(to) ? { path: { full: to }, status } : undefined
-  const isSame = rest === '{uri}'
-  if (!isSame && rest.includes('{')) return undefined
-  const authority = host === '{host}' ? { port: scheme === 'https' ? 443 : 80 } : { full: host }
-  return compact({
-    scheme,
-    authority,
-    path: isSame ? undefined : { full: rest === '' ? '/' : rest },
-    status,
-  })
+  const [, scheme = '', host = ''] = /^(https?):\/\/([^/{}]+|\{host\})\{uri\}$/.exec(to) ?? []
+  if (scheme !== '') {
+    const authority = host === '{host}' ? { port: scheme === 'https' ? 443 : 80 } : { full: host }
+    return { requestRedirect: { scheme, authority, status } }
+  }
+  // A redirect of the gateway would keep the query.
+  if (!/^(https?:\/\/|\/)[^{}'\\\s]*$/.test(to)) return undefined
+  return { directResponse: { status, headers: { location: `'${to}'` } } }
 }
 
 function addressOf(text: string, line: number) {

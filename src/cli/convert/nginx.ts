@@ -356,6 +356,11 @@ class NginxConversion {
     const status = isUrl ? 302 : Number(first)
     const url = isUrl ? first : text
     if ([301, 302, 303, 307, 308].includes(status) && url !== undefined) {
+      // What is written is all of it: a redirect of the gateway would keep the query.
+      if (/^(https?:\/\/|\/)[^$'\\\s]*$/.test(url)) {
+        const directResponse = { status, headers: { location: `'${url}'` } }
+        return { ...ungated(policies), directResponse }
+      }
       const requestRedirect = redirectTo(url)
       if (requestRedirect !== undefined) {
         return { ...ungated(policies), requestRedirect: { ...requestRedirect, status } }
