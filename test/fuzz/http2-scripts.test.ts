@@ -71,7 +71,7 @@ describe('whole connections of HTTP/2, by script', () => {
         checkSeen(theirs.seen, rendered, 'node:http2')
         checkSent(theirs.served, rendered, 'node:http2')
       }),
-      fuzz(0.3, 60),
+      fuzz(0.1, 60),
     )
   })
 
@@ -81,7 +81,7 @@ describe('whole connections of HTTP/2, by script', () => {
         fc.asyncProperty(scripts, async ([own, length]) => {
           await compare(fault, render(withoutPongs(own), fault.frames), length)
         }),
-        fuzz(0.01, 3),
+        fuzz(0.002, 3),
       )
     })
 })

@@ -16,7 +16,12 @@ const first = Number(process.env['FUZZ_SEED'] ?? Date.now() % 1_000_000_000)
 const rounds = Math.ceil(inAll / ROUND)
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const chosen = process.argv.slice(2)
-const others = ['../truth/truth', '../oracle/hpack-go', '../oracle/http2-go']
+const others = [
+  '../truth/truth',
+  '../oracle/hpack-go',
+  '../oracle/http2-go',
+  '../oracle/http2-scripts-go',
+]
 const files = globSync([
   `${folder}*.test.ts`,
   ...others.map((name) => `${folder}${name}.test.ts`),

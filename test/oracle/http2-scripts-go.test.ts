@@ -59,7 +59,7 @@ describe('scripted connections, and what Go makes of them', OPTIONS, () => {
           return problemOf(outcome, rendered) || problemOfBytes(outcome, rendered)
         })
       }),
-      fuzz(0.02, 40),
+      fuzz(0.01, 40),
     )
   })
 
@@ -75,7 +75,7 @@ describe('scripted connections, and what Go makes of them', OPTIONS, () => {
             return reaction.startsWith('connection') ? '' : problemOf(outcome, rendered)
           })
         }),
-        fuzz(0.001, 2),
+        fuzz(0.0005, 2),
       )
     })
 
@@ -88,7 +88,7 @@ describe('scripted connections, and what Go makes of them', OPTIONS, () => {
           problemOfResponses(outcome, rendered.expected),
         )
       }),
-      fuzz(0.02, 40),
+      fuzz(0.01, 40),
     )
   })
 
@@ -105,7 +105,7 @@ describe('scripted connections, and what Go makes of them', OPTIONS, () => {
             return allowed.includes(told === 'failed' ? 'failed' : 'told') ? '' : `Go: ${told}`
           })
         }),
-        fuzz(0.001, 2),
+        fuzz(0.0005, 2),
       )
     })
 })
