@@ -118,4 +118,23 @@ describe('an operator of a gateway with a database', { skip: WITHOUT_BROWSER || 
     await context.close()
     assert.deepEqual(wrong, [])
   })
+
+  it('sees no way to change anything as a viewer, and can try all the same', async () => {
+    const { page, context } = await openPage(browser, gateway.ui)
+    await context.route('**/api/session', (route) =>
+      route.fulfill({ json: { name: 'vi', role: 'viewer', logout: null } }),
+    )
+    await page.goto(`${gateway.ui}policies/routes/api`)
+    await page.getByText('vi has the role viewer').waitFor()
+    await page.getByLabel('Condition of rule 2').fill("request.method == 'PUT'")
+    await page.getByRole('button', { name: 'See the effect' }).waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Save' }).count(), 0)
+    await page.goto(`${gateway.ui}history`)
+    await page.getByRole('region', { name: 'Revision 1' }).waitFor()
+    assert.equal(await page.getByRole('button', { name: /Roll back/ }).count(), 0)
+    await page.goto(`${gateway.ui}settings`)
+    await page.getByText('vi, viewer').waitFor()
+    assert.equal(await page.getByLabel('Log level').first().isDisabled(), true)
+    await context.close()
+  })
 })

@@ -11,9 +11,9 @@ import {
 import { useDisclosure } from '@mantine/hooks'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { watchUnauthorized } from './api/client.ts'
-import type { Health } from './api/shapes.ts'
+import type { Health, Session } from './api/shapes.ts'
 import { useApi } from './api/use-api.ts'
-import { HealthContext } from './health.ts'
+import { HealthContext, SessionContext } from './health.ts'
 import { PageFailure } from './parts/page-failure.tsx'
 import { Loading } from './parts/states.tsx'
 import { Tag } from './parts/tags.tsx'
@@ -87,6 +87,7 @@ function Shell() {
   const [isOpen, { toggle, close }] = useDisclosure()
   const { path } = usePlace()
   const health = useApi<Health>('/api/health', { every: 5_000 })
+  const session = useApi<Session>('/api/session')
   const [first = ''] = path.split('/')
   const current = PAGES.find((page) => page.path === first)
   const label = current?.label ?? 'Not found'
@@ -97,52 +98,54 @@ function Shell() {
   const Page = current?.page
   return (
     <HealthContext value={health}>
-      <a className="skip-link" href="#main">
-        Skip to the page
-      </a>
-      <AppShell
-        header={{ height: 52 }}
-        navbar={{ width: 200, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
-        padding="md"
-      >
-        <AppShell.Header>
-          <Group h="100%" px="md" justify="space-between" wrap="nowrap">
-            <Group gap="sm" wrap="nowrap">
-              <Burger
-                opened={isOpen}
-                onClick={toggle}
-                hiddenFrom="sm"
-                size="sm"
-                aria-label="Pages"
-                aria-expanded={isOpen}
-              />
-              <Text fw={700}>Portcullis</Text>
-              <StorageTag />
+      <SessionContext value={session}>
+        <a className="skip-link" href="#main">
+          Skip to the page
+        </a>
+        <AppShell
+          header={{ height: 52 }}
+          navbar={{ width: 200, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+          padding="md"
+        >
+          <AppShell.Header>
+            <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+              <Group gap="sm" wrap="nowrap">
+                <Burger
+                  opened={isOpen}
+                  onClick={toggle}
+                  hiddenFrom="sm"
+                  size="sm"
+                  aria-label="Pages"
+                  aria-expanded={isOpen}
+                />
+                <Text fw={700}>Portcullis</Text>
+                <StorageTag />
+              </Group>
+              <SchemeSwitch />
             </Group>
-            <SchemeSwitch />
-          </Group>
-        </AppShell.Header>
-        <AppShell.Navbar p="xs" aria-label="Pages">
-          {PAGES.map((page) => (
-            <NavLink
-              key={page.path}
-              href={`/ui/${page.path}`}
-              label={page.label}
-              active={page === current}
-              aria-current={page === current ? 'page' : undefined}
-              variant="filled"
-              py={6}
-            />
-          ))}
-        </AppShell.Navbar>
-        <AppShell.Main id="main" tabIndex={-1}>
-          <PageFailure key={path}>
-            <Suspense fallback={<Loading label="Loading the page" />}>
-              {Page === undefined ? <NotFound /> : <Page />}
-            </Suspense>
-          </PageFailure>
-        </AppShell.Main>
-      </AppShell>
+          </AppShell.Header>
+          <AppShell.Navbar p="xs" aria-label="Pages">
+            {PAGES.map((page) => (
+              <NavLink
+                key={page.path}
+                href={`/ui/${page.path}`}
+                label={page.label}
+                active={page === current}
+                aria-current={page === current ? 'page' : undefined}
+                variant="filled"
+                py={6}
+              />
+            ))}
+          </AppShell.Navbar>
+          <AppShell.Main id="main" tabIndex={-1}>
+            <PageFailure key={path}>
+              <Suspense fallback={<Loading label="Loading the page" />}>
+                {Page === undefined ? <NotFound /> : <Page />}
+              </Suspense>
+            </PageFailure>
+          </AppShell.Main>
+        </AppShell>
+      </SessionContext>
     </HealthContext>
   )
 

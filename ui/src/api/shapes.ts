@@ -13,6 +13,14 @@ export interface Health {
   readonly diagnostics: { readonly errors: number; readonly warnings: number }
 }
 
+/** Who uses the API. */
+export interface Session {
+  readonly name: string
+  readonly role: 'viewer' | 'editor' | 'admin'
+  /** Where to sign out; null: there is no sign-in. */
+  readonly logout: string | null
+}
+
 export interface Diagnostic {
   readonly code: string
   readonly severity: 'error' | 'warning' | 'info'

@@ -61,6 +61,7 @@ interface RevisionProps {
 }
 
 function Revision({ revision, entries, isNewest, rolledBack }: RevisionProps) {
+  const isReadOnly = useIsReadOnly()
   const [first] = entries
   if (first === undefined) return null
   const { author, time, comment, action } = first
@@ -80,7 +81,9 @@ function Revision({ revision, entries, isNewest, rolledBack }: RevisionProps) {
             </Text>
             {comment === '' ? null : <Text size="sm">{comment}</Text>}
           </div>
-          {isNewest ? null : <Rollback revision={revision} done={rolledBack} />}
+          {isNewest || isReadOnly !== false ? null : (
+            <Rollback revision={revision} done={rolledBack} />
+          )}
         </Group>
         {entries.map((entry) => (
           <div key={`${entry.kind}/${entry.id}`}>

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { type ApiProblem, call } from '../api/client.ts'
 import type { ConfigOutline } from '../api/shapes.ts'
 import { useApi } from '../api/use-api.ts'
-import { useHealth } from '../health.ts'
+import { useHealth, useSession } from '../health.ts'
 import { Loading, Page, Problem } from '../parts/states.tsx'
 
 const LEVELS = ['off', 'error', 'warn', 'info', 'debug', 'trace']
@@ -15,6 +15,7 @@ const SCHEMES = [
 
 export function Settings() {
   const { data: health } = useHealth()
+  const { data: session } = useSession()
   const { data: outline } = useApi<ConfigOutline>('/api/config')
   const { colorScheme, setColorScheme } = useMantineColorScheme()
   return (
@@ -35,13 +36,17 @@ export function Settings() {
               {health.storage.problem === null ? null : (
                 <Fact name="Problem" value={health.storage.problem} />
               )}
+              <Fact
+                name="You"
+                value={session === undefined ? '' : `${session.name}, ${session.role}`}
+              />
               <Fact name="File" value={outline?.file ?? ''} />
               <Fact name="Its SHA-256" value={outline?.digest ?? ''} />
             </Stack>
           )}
         </section>
         <Stack>
-          <LogLevel />
+          <LogLevel isAllowed={session?.role === 'admin'} />
           <Select
             label="Colours"
             description="Kept in this browser"
@@ -68,7 +73,7 @@ function Fact({ name, value }: { readonly name: string; readonly value: string }
   )
 }
 
-function LogLevel() {
+function LogLevel({ isAllowed }: { readonly isAllowed: boolean }) {
   const { data, problem, reload } = useApi<{ level: string }>('/api/logging')
   const [failure, setFailure] = useState<ApiProblem>()
   const set = async (level: string | null) => {
@@ -85,7 +90,12 @@ function LogLevel() {
     <>
       <Select
         label="Log level"
-        description="Until this process stops; workers keep theirs"
+        description={
+          isAllowed
+            ? 'Until this process stops'
+            : 'Until this process stops; the role admin may set it'
+        }
+        disabled={!isAllowed}
         data={LEVELS}
         value={data?.level ?? null}
         allowDeselect={false}

@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Loader, Stack, Text, Title } from '@mantine/core'
 import { type ReactNode, useEffect, useRef } from 'react'
 import type { ApiProblem } from '../api/client.ts'
-import { useIsReadOnly } from '../health.ts'
+import { useHealth, useIsReadOnly, useSession } from '../health.ts'
 
 interface PageProps {
   readonly title: string
@@ -93,7 +93,21 @@ export function Empty({
 
 /** Instead of edits, where nothing can be stored. */
 export function ReadOnlyNote({ file }: { readonly file?: string | undefined }) {
-  if (useIsReadOnly() !== true) return null
+  const isReadOnly = useIsReadOnly()
+  const { data: health } = useHealth()
+  const { data: session } = useSession()
+  if (isReadOnly !== true) return null
+  if (health?.storage.mode === 'database') {
+    return (
+      <Alert color="gray" variant="outline" title="You may look, and not change">
+        <Text size="sm">
+          {session?.name ?? 'You'} has the role viewer. You can try changes here and see their
+          effect; to make one, ask for the role editor (
+          <span className="expression">config.adminAuth.roles</span>).
+        </Text>
+      </Alert>
+    )
+  }
   return (
     <Alert color="gray" variant="outline" title="This gateway is read-only">
       <Text size="sm">
