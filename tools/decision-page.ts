@@ -37,7 +37,7 @@ A request that is allowed is only counted. Of a denial the rule that decided is 
 | \`GET /api/decisions\` | \`{"decisions": […]}\`, the newest first, from all workers |
 | \`GET /api/decisions/ID\` | \`{"id": …, "decisions": […]}\`, or 404 |
 
-The list takes \`policy\` (a policy that a record names), \`verdict\` (\`denied\`, \`skipped\`, \`would-deny\`, \`allowed\`), \`stage\`, \`since\` (RFC 3339) and \`limit\` (100 unless told, at most 10,000). Each process remembers \`config.decisions.keep\` records, as long as it lives; a worker that does not respond within a second is left out.
+The list takes \`policy\` (a policy that a record names), \`verdict\` (\`denied\`, \`skipped\`, \`would-deny\`, \`allowed\`), \`stage\`, \`since\` (RFC 3339) and \`limit\` (100 unless told, at most 10,000). Each process remembers \`config.decisions.keep\` records, as long as it lives; a worker that does not respond within a second is left out. With [a database](../tasks/store-changes-in-postgresql.md#decisions) the stored records of all replicas are searched as well, the newest 10,000 of them unless \`id\` or \`since\` narrows it.
 
 ## The file
 

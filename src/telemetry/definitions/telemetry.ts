@@ -28,7 +28,7 @@ export const seriesFolded = defineCounter({
 
 export const decisionDrops = defineCounter({
   name: 'portcullis_decision_records_dropped_total',
-  help: 'Records of decisions that came faster than their file takes them; the file says so, too.',
+  help: 'Records of decisions that came faster than their file or the database takes them; the file says so, too.',
   labels: [],
 })
 

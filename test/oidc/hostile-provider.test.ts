@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
+import { OidcProvider } from '../../src/oidc/provider.ts'
+import { sealedJson } from '../../src/oidc/sealed-json.ts'
+import { OidcSessions } from '../../src/oidc/sessions.ts'
+
+const CLIENT = { clientId: 'app', clientSecret: 'a-secret-of-the-client-of-32-bytes' }
+const REDIRECT = 'http://127.0.0.1:1/oauth2/callback'
+const now = () => Math.floor(Date.now() / 1_000)
+
+interface Token {
+  /** Added to the claims that a good token has. */
+  readonly claims?: JWTPayload
+  readonly signedBy?: 'own' | 'stranger' | 'the client secret' | 'nobody'
+  readonly kid?: string
+}
+
+/** A provider that says in its tokens whatever a test wants. */
+describe('ID tokens that are not right', () => {
+  let server: Server
+  let issuer: string
+  let token: Token = {}
+  let nonce = ''
+  let ownKid = 'first'
+  let own: CryptoKeyPair
+  let stranger: CryptoKeyPair
+
+  before(async () => {
+    ;[own, stranger] = (await Promise.all([
+      generateKeyPair('RS256', { extractable: true }),
+      generateKeyPair('RS256', { extractable: true }),
+    ])) as unknown as [CryptoKeyPair, CryptoKeyPair]
+    server = createServer(async ({ url = '' }, response) => {
+      const reply = (body: unknown) => {
+        response.writeHead(200, { 'content-type': 'application/json' })
+        response.end(JSON.stringify(body))
+      }
+      if (url.startsWith('/.well-known')) {
+        reply({
+          issuer,
+          authorization_endpoint: `${issuer}/auth`,
+          token_endpoint: `${issuer}/token`,
+          jwks_uri: `${issuer}/jwks`,
+          response_types_supported: ['code'],
+          id_token_signing_alg_values_supported: ['RS256'],
+        })
+      } else if (url === '/jwks') {
+        const key = await exportJWK(own.publicKey)
+        reply({ keys: [{ ...key, kid: ownKid, alg: 'RS256', use: 'sig' }] })
+      } else {
+        reply({ access_token: 'a', token_type: 'bearer', expires_in: 600, id_token: await made() })
+      }
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+
+  after(() => {
+    server?.closeAllConnections()
+    server?.close()
+  })
+
+  async function made(): Promise<string> {
+    const { claims = {}, signedBy = 'own', kid = ownKid } = token
+    const good = { iss: issuer, aud: 'app', sub: 'ed', nonce, iat: now(), exp: now() + 600 }
+    const all = { ...good, ...claims }
+    if (signedBy === 'nobody') return new UnsecuredJWT(all).encode()
+    if (signedBy === 'the client secret') {
+      const key = new TextEncoder().encode(CLIENT.clientSecret)
+      return new SignJWT(all).setProtectedHeader({ alg: 'HS256' }).sign(key)
+    }
+    const { privateKey } = signedBy === 'own' ? own : stranger
+    return new SignJWT(all).setProtectedHeader({ alg: 'RS256', kid }).sign(privateKey)
+  }
+
+  /** The status of a login with such a token; 303 leads into the application. */
+  async function login(wanted: Token, sessions = opened()): Promise<number> {
+    token = wanted
+    const begun = await sessions.begin('/', undefined)
+    assert.ok('location' in begun, JSON.stringify(begun))
+    const { searchParams } = new URL(begun.location)
+    nonce = searchParams.get('nonce') ?? ''
+    const cookie = begun.cookies.map((line) => line.split(';', 1)[0]).join('; ')
+    const query = `?code=c&state=${encodeURIComponent(searchParams.get('state') ?? '')}`
+    const done = await sessions.finish(query, cookie)
+    return 'location' in done ? 303 : done.status
+  }
+
+  function opened(): OidcSessions {
+    const settings = { issuer, ...CLIENT, redirectUri: REDIRECT, scopes: ['openid'] }
+    return new OidcSessions({
+      provider: new OidcProvider(settings),
+      sealed: sealedJson(randomBytes(32).toString('hex'), 'test'),
+      revoked: { add: async () => {}, has: async () => false },
+      redirectUri: REDIRECT,
+      name: 'test',
+    })
+  }
+
+  for (const [what, wanted, expected] of [
+    ['a good one', {}, 303],
+    ['with another nonce', { claims: { nonce: 'other' } }, 400],
+    ['without a nonce', { claims: { nonce: undefined } as unknown as JWTPayload }, 400],
+    ['of another issuer', { claims: { iss: 'https://attacker.example' } }, 400],
+    ['for another client', { claims: { aud: 'other' } }, 400],
+    [
+      'for several clients, of which we are not the authorized one',
+      { claims: { aud: ['app', 'b'], azp: 'b' } },
+      400,
+    ],
+    ['that expired within the tolerance', { claims: { exp: now() - 10 } }, 303],
+    ['that expired before it', { claims: { exp: now() - 120 } }, 400],
+    ['of a clock that is a little ahead', { claims: { nbf: now() + 10, iat: now() + 10 } }, 303],
+    ['that is not valid yet', { claims: { nbf: now() + 600 } }, 400],
+    ['without an expiry', { claims: { exp: undefined } as unknown as JWTPayload }, 400],
+    ['without a subject', { claims: { sub: undefined } as unknown as JWTPayload }, 400],
+    ['signed by a stranger', { signedBy: 'stranger' }, 400],
+    ['signed with the secret that both have', { signedBy: 'the client secret' }, 400],
+    ['signed by nobody', { signedBy: 'nobody' }, 400],
+    ['of a key that is not published', { kid: 'unknown' }, 400],
+  ] as const) {
+    it(`${what}: ${expected}`, async () => {
+      assert.equal(await login(wanted as Token), expected)
+    })
+  }
+
+  it('a key that was published after the last look is found', async () => {
+    const sessions = opened()
+    assert.equal(await login({}, sessions), 303)
+    own = (await generateKeyPair('RS256', { extractable: true })) as unknown as CryptoKeyPair
+    ownKid = 'second'
+    // Keys are looked for again once a second at most.
+    let status = 0
+    for (const end = Date.now() + 60_000; Date.now() < end && status !== 303; ) {
+      status = await login({}, sessions)
+    }
+    assert.equal(status, 303)
+  })
+})
