@@ -3,7 +3,13 @@ import { expression, headerName } from './scalars.ts'
 import { oneOfKeys } from './shapes.ts'
 
 export type CredentialLocation =
-  | { readonly kind: 'header'; readonly name: string; readonly prefix: string }
+  | {
+      readonly kind: 'header'
+      readonly name: string
+      readonly prefix: string
+      /** Headers that may have it in place of this one, without a prefix. */
+      readonly alsoIn?: readonly string[]
+    }
   | { readonly kind: 'queryParameter'; readonly name: string }
   | { readonly kind: 'cookie'; readonly name: string }
   | { readonly kind: 'expression'; readonly expression: string }

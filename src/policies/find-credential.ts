@@ -50,8 +50,11 @@ export function placeOf(location: CredentialLocation): string {
 
 function locationOf(location: SentLocation): Place {
   switch (location.kind) {
-    case 'header':
-      return inHeader(location.name, location.prefix)
+    case 'header': {
+      const own = inHeader(location.name, location.prefix)
+      const { alsoIn = [] } = location
+      return alsoIn.length === 0 ? own : anyOf([own, ...alsoIn.map((name) => inHeader(name, ''))])
+    }
     case 'cookie':
       return inCookie(location.name)
     case 'queryParameter':
@@ -88,6 +91,19 @@ function inHeader(name: string, prefix: string): Place {
       return later.test(value) ? REPEATED : undefined
     },
     remove: editRequest(edit),
+  }
+}
+
+/** Two that differ are as bad as one that comes twice: two readers could choose differently. */
+function anyOf(places: readonly Place[]): Place {
+  return {
+    find(exchange) {
+      const found = places.flatMap((place) => place.find(exchange) ?? [])
+      return new Set(found).size > 1 ? REPEATED : found[0]
+    },
+    remove(exchange) {
+      for (const place of places) place.remove(exchange)
+    },
   }
 }
 

@@ -139,6 +139,9 @@ export function parseBaseUrl(
   return pathPrefix === '' ? { endpoint } : { endpoint, pathPrefix }
 }
 
+/** Where SDKs put a key, beside `Authorization`. */
+export const KEY_HEADERS: readonly string[] = ['x-api-key', 'api-key', 'x-goog-api-key']
+
 /** Paths that clients of models ask at, on a gateway that others use too. */
 export const MODEL_PATHS: readonly string[] = [
   '/v1',

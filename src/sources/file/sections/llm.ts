@@ -3,8 +3,9 @@ import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
 import { hasErrors } from '../../../diagnostics/result.ts'
 import type { AiBackend, AiModel, AiProvider, Backend } from '../../../model/backend.ts'
 import type { Gateway } from '../../../model/gateway.ts'
+import type { Attached } from '../../../model/policy.ts'
 import type { Match, Parent, Route } from '../../../model/route.ts'
-import { MODEL_PATHS } from '../../../protocols/llm/schema.ts'
+import { KEY_HEADERS, MODEL_PATHS } from '../../../protocols/llm/schema.ts'
 import type { Placed } from '../../../reach/checks/draft.ts'
 import { readPolicies } from '../policies.ts'
 import { complain, parseAt, type Reading } from '../reading.ts'
@@ -37,11 +38,12 @@ export function readLlm(reading: Reading): ReadLlm {
   const { value, diagnostics } = parseAt(reading, head, node, { stage: 'llm', except })
   const listed = parseAt(reading, modelList, node.inner('models'))
   const problems: Diagnostic[] = [...diagnostics, ...listed.diagnostics]
-  const policies = readPolicies(reading, node.inner('policies'), {
+  const written = readPolicies(reading, node.inner('policies'), {
     sections: SECTIONS,
     level: 'route',
     policy: `route:${NAME}`,
   })
+  const policies = written.map((policy) => withKeyHeaders(node.inner('policies'), policy))
   const named = readNamedProviders(reading, node.inner('providers'), problems)
   const read = (listed.value ?? []).flatMap(
     (_, index) => readModel(reading, node.inner('models', index), named, problems) ?? [],
@@ -81,6 +83,15 @@ export function readLlm(reading: Reading): ReadLlm {
   }
   const placed = <T>(thing: T): Placed<T> => ({ thing, place })
   return { gateways, routes: [placed(route)], backends: [placed(backend)] }
+}
+
+/** Each vendor's SDKs have a header of their own for keys: by default all of them count. */
+function withKeyHeaders(node: SectionNode, policy: Attached): Attached {
+  if (policy.kind !== 'apiKey' || policy.state !== 'valid') return policy
+  const keys = ['apiKey', 'apiKeyAuthentication']
+  if (keys.some((key) => node.inner(key, 'location').value !== undefined)) return policy
+  const value = policy.value as { readonly location: object }
+  return { ...policy, value: { ...value, location: { ...value.location, alsoIn: KEY_HEADERS } } }
 }
 
 function below(value: string): Match {
