@@ -386,28 +386,6 @@ routes:
     })
   }
 
-  it('does not take what nothing serves for what no route takes', async () => {
-    const old = `gateways: { default: { port: 8080 } }
-routes:
-- name: api
-  matches: [{ query: [{ name: q, value: { exact: '1' } }] }]
-  policies: { authorization: { rules: [{ require: "request.headers['x-a'] == '2'" }] } }
-`
-    const record = recordOf({
-      ...{ gateway: 'default', listener: 'default', route: 'api', verdict: 'allowed' },
-      ...{ method: 'GET', host: 'a.example', path: '/', status: 500, cause: 'no-rules' },
-      identified: [],
-      attributes: [{ name: "request.headers['x-a']", state: 'redacted' }],
-    })
-    const files = ['old', 'decisions'].map((name) => join(FOLDER, name)) as [string, string]
-    writeFileSync(files[0], old)
-    writeFileSync(files[1], `${JSON.stringify(record)}\n`)
-    const args = ['--decisions', files[1], '--old', files[0], '--new', files[0]]
-    const { out, code } = await runWith(['replay', ...args, '--fail-on-change'])
-    assert.match(out, /1 requests?: 0 newly admitted, 0 newly refused, 1 unchanged/)
-    assert.equal(code, 0)
-  })
-
   it('writes JSON, and needs its options', async () => {
     const { out } = await replay(shown, OLD, '--json')
     assert.deepEqual(JSON.parse(out).requests, 5)
