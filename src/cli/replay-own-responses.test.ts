@@ -46,4 +46,25 @@ describe('replay of what the gateway itself may have answered', () => {
       assert.ok(out.includes(`0 newly admitted, 0 newly refused, ${counts}`), out)
     })
   }
+
+  it('does not take what nothing serves for what no route takes', async () => {
+    const unserved = `gateways: { default: { port: 8080 } }
+routes:
+- name: api
+  matches: [{ query: [{ name: q, value: { exact: '1' } }] }]
+  policies: { authorization: { rules: [{ require: "request.headers['x-a'] == '2'" }] } }
+`
+    const lost = recordOf({
+      ...{ gateway: 'default', listener: 'default', route: 'api', verdict: 'allowed' },
+      ...{ method: 'GET', host: 'a.example', path: '/', status: 500, cause: 'no-rules' },
+      identified: [],
+      attributes: [{ name: "request.headers['x-a']", state: 'redacted' }],
+    })
+    const path = file('unserved.yaml', unserved)
+    const decisions = file('lost.jsonl', `${JSON.stringify(lost)}\n`)
+    const args = ['--decisions', decisions, '--old', path, '--new', path, '--fail-on-change']
+    const { out, code } = await runWith(['replay', ...args])
+    assert.match(out, /0 newly admitted, 0 newly refused, 1 unchanged/)
+    assert.equal(code, 0)
+  })
 })

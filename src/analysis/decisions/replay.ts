@@ -246,10 +246,13 @@ function judgeOn(
   })
   const [first] = outcomes
   if (first === undefined) return { kind: 'refused', reason: 'no route takes it' }
-  if (outcomes.every((one) => one.kind === first.kind) && first.kind !== 'unknown') return first
+  const isLostOne = (one: Outcome) => one.kind === 'refused' && one.isUnserved === true
+  // Rules may have allowed what nothing serves, and a record says so: that is no refusal like others.
+  const isAlike = (one: Outcome) => one.kind === first.kind && isLostOne(one) === isLostOne(first)
+  if (outcomes.every(isAlike) && first.kind !== 'unknown') return first
   const on = outcomes.flatMap((one) => (one.kind === 'unknown' ? one.on : []))
   const isSplit = on.length === 0
-  const isLost = outcomes.some((one) => one.kind === 'refused' && one.isUnserved === true)
+  const isLost = outcomes.some(isLostOne)
   return {
     kind: 'unknown',
     mayBeUnserved: isLost || mayBeUnserved(outcomes),
