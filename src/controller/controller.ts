@@ -238,12 +238,12 @@ export class Controller {
     await this.#health.look(models)
     const { snapshot, translation } = last
     try {
-      if (!this.#leader.isLeader) {
-        const { delivery } = this.#deps
-        const statesOf = (gateway: string) => delivery.proxies(gateway)
-        await this.#shared.publish(snapshot, this.#published.keys(), statesOf)
-        return
-      }
+      const { delivery } = this.#deps
+      const statesOf = (gateway: string) => delivery.proxies(gateway)
+      // The leader knows its own proxies; what it said before would outlive it.
+      const told = this.#leader.isLeader ? [] : this.#published.keys()
+      await this.#shared.publish(snapshot, told, statesOf)
+      if (!this.#leader.isLeader) return
       this.#shared.look(snapshot)
       const applied = await applyClasses(client, snapshot, options)
       for (const name of applied) log.info('class', { applied: name })

@@ -11,7 +11,7 @@ import { chartFolder } from '../charts/helm.ts'
 import { freePorts } from '../free-port.ts'
 import { gatewayApiDefinitions } from './gateway-api.ts'
 import { type Cluster, eventually, missing, startCluster } from './harness.ts'
-import { bringCertificate, ownAddress } from './plane.ts'
+import { bringCertificate, ownAddress, PROXY_START } from './plane.ts'
 import { Programs, type Running, SYSTEM } from './programs.ts'
 import { PROVIDER, tokenOf } from './tokens.ts'
 
@@ -188,9 +188,11 @@ spec:
     const path = '/api/v1/namespaces/apps/services/edge/status'
     await cluster.ask('PATCH', path, { status }, 'application/merge-patch+json')
     proxy = await programs.startProxy('edge', await programs.tokenFor('edge'), port + 5)
-    await eventually(() => programs.isReady(port + 5), 'a ready proxy', 60).catch((error) => {
-      throw new Error(`${error.message}\n${proxy.output()}\n${controller.output()}`)
-    })
+    await eventually(() => programs.isReady(port + 5), 'a ready proxy', PROXY_START).catch(
+      (error) => {
+        throw new Error(`${error.message}\n${proxy.output()}\n${controller.output()}`)
+      },
+    )
     assert.equal(
       await programmed(`${GATEWAYS}/gateways/edge`, 'True'),
       'Programmed: 1 of 1 connected proxies run generation 1',
@@ -265,7 +267,7 @@ endpoints: [{ addresses: ['${ownAddress}'] }]
   it('a token of another Gateway gets nothing of this one', async () => {
     assert.match(programs.stateOf('edge', port + 5) ?? '', /orders\.example\.com/)
     const other = await programs.startProxy('other', await programs.tokenFor('other'), port + 8)
-    await eventually(() => programs.isReady(port + 8), 'the other proxy', 60)
+    await eventually(() => programs.isReady(port + 8), 'the other proxy', PROXY_START)
     const stored = await eventually(
       async () => programs.stateOf('other', port + 8),
       'the state of the other proxy',
@@ -287,7 +289,7 @@ endpoints: [{ addresses: ['${ownAddress}'] }]
       await eventually(
         async () => controller.output().includes(said) || undefined,
         `a rejection: ${said}`,
-        60,
+        PROXY_START,
       )
       assert.equal(await programs.isReady(port + 11), undefined)
       await programs.stop(refused, 'SIGKILL')

@@ -169,7 +169,7 @@ export class Plane {
   async conditions(
     path: string,
     expected: Readonly<Record<string, string>>,
-    seconds = 30,
+    seconds = 90,
   ): Promise<Readonly<Record<string, Condition>>> {
     let last: unknown
     return eventually(
