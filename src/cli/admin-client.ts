@@ -1,27 +1,50 @@
 import { sentenceOf } from '../diagnostics/system-error.ts'
+import type { Environment } from '../sources/file/expand.ts'
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
 
 export const DEFAULT_ADMIN = 'http://127.0.0.1:15000'
 
-/** Milliseconds that a gateway may take to answer. */
+/** Programs have no session: the token of the gateway, if the environment has one, is theirs. */
+const TOKEN = 'PORTCULLIS_ADMIN_TOKEN'
+
+/** Milliseconds that a gateway may take to answer; analyses of large configurations take longer. */
 const PATIENCE = 10_000
+const ANALYSIS_PATIENCE = 150_000
 
 /** The decisions that a running gateway has, or why they cannot be had. */
 export async function askDecisions(
   admin: string,
   path: string,
+  environment: Environment,
 ): Promise<readonly DecisionRecord[] | string> {
+  const body = await ask(admin, path, environment, PATIENCE)
+  if (typeof body === 'string') return body
+  return (body as { readonly decisions?: readonly DecisionRecord[] }).decisions ?? []
+}
+
+/** What a running gateway says of its configuration, or why that cannot be had. */
+export async function askAnalysis<T extends object>(
+  admin: string,
+  path: string,
+  environment: Environment,
+): Promise<T | string> {
+  return (await ask(admin, path, environment, ANALYSIS_PATIENCE)) as T | string
+}
+
+async function ask(
+  admin: string,
+  path: string,
+  environment: Environment,
+  patience: number,
+): Promise<object | string> {
   const url = urlOf(admin, path)
   if (url === undefined) return `${admin} is not a URL, and not a host and a port`
+  const { [TOKEN]: token } = environment
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token.trim()}` }
   try {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(PATIENCE) })
-    const body = (await answer.json()) as {
-      readonly decisions?: readonly DecisionRecord[]
-      readonly detail?: string
-    }
-    return answer.ok
-      ? (body.decisions ?? [])
-      : (body.detail ?? `${admin} answered ${answer.status}`)
+    const response = await fetch(url, { headers, signal: AbortSignal.timeout(patience) })
+    const body = (await response.json()) as { readonly detail?: string }
+    return response.ok ? body : (body.detail ?? `${admin} responded with ${response.status}`)
   } catch (error) {
     const { cause, message } = error as Error
     const why = cause instanceof Error ? sentenceOf(cause) : message

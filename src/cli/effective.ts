@@ -12,6 +12,7 @@ import {
   effectivePolicies,
   type Guard,
 } from '../program/effective.ts'
+import { askAnalysis } from './admin-client.ts'
 import { defineCommand } from './define.ts'
 import { loadConfiguration, prepareFor } from './load-configuration.ts'
 import { type Paint, painter } from './paint.ts'
@@ -21,7 +22,8 @@ import { ruleGuards } from './rule-guards.ts'
 export const effective = defineCommand({
   name: 'effective',
   summary: 'list what guards each listener, route and backend, and what nothing guards',
-  help: `portcullis effective FILE|--cluster [--fail-on-unprotected] [--format text|json]
+  help: `portcullis effective FILE|--cluster|--admin URL [--fail-on-unprotected]
+                     [--format text|json]
 
 Lists for each listener, route and backend the authentications and rules that guard it,
 in the order in which they are evaluated, wherever they are attached.
@@ -41,6 +43,8 @@ protected provider that may serve it; which models one caller can use is shown b
   FILE                    the configuration, or a file or folder of Kubernetes manifests;
                           -f FILE, too
       --cluster           the objects of the cluster that KUBECONFIG names, in place of FILE
+      --admin URL         what a running gateway serves, in place of FILE; the token in
+                          PORTCULLIS_ADMIN_TOKEN is sent along
       --fail-on-unprotected
                           exit with 1 where something is unprotected
       --format json       for programs; --json for short
@@ -49,9 +53,23 @@ Exit code: 0; 1 for a configuration with errors or, if asked, for what is unprot
   run: async (args, terminal) => {
     const read = parse(args)
     const { values: options } = read
-    const file = resolve(fileOf(read))
     const format = formatOf(options, ['text', 'json'])
     const { environment, colour, width = 100, out, err } = terminal
+    const paint = painter(colour)
+    const show = (found: Effective) => {
+      out(format === 'json' ? `${JSON.stringify(found, undefined, 2)}\n` : render(found, paint))
+      const open = unprotected(found)
+      if (options.json !== true) out(summary(found, open, paint))
+      return options['fail-on-unprotected'] === true && open.length > 0 ? 1 : 0
+    }
+    if (options.admin !== undefined) {
+      const path = '/api/policies/effective'
+      const found = await askAnalysis<Effective>(options.admin, path, environment)
+      if (typeof found !== 'string') return show(found)
+      err(`portcullis effective: ${found}\n`)
+      return 1
+    }
+    const file = resolve(fileOf(read))
     await prepareFor(file)
     const { value: model, diagnostics } = loadConfiguration(file, {
       environment,
@@ -63,11 +81,7 @@ Exit code: 0; 1 for a configuration with errors or, if asked, for what is unprot
     const guards = ruleGuards(model)
     const found = effectivePolicies(model, guards)
     guards.close()
-    const paint = painter(colour)
-    out(format === 'json' ? `${JSON.stringify(found, undefined, 2)}\n` : render(found, paint))
-    const open = unprotected(found)
-    if (options.json !== true) out(summary(found, open, paint))
-    return options['fail-on-unprotected'] === true && open.length > 0 ? 1 : 0
+    return show(found)
   },
 })
 
@@ -176,6 +190,7 @@ function parse(args: readonly string[]) {
     options: {
       ...FILES,
       ...CLUSTER,
+      admin: { type: 'string' },
       'fail-on-unprotected': { type: 'boolean' },
       ...FORMAT,
     },

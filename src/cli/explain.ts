@@ -222,14 +222,14 @@ interface Given {
 
 async function supposedBy(
   options: ReturnType<typeof parse>['values'],
-  { err, colour }: Terminal,
+  { err, colour, environment }: Terminal,
 ): Promise<Given | undefined> {
   const { decision, decisions } = options
   if (decision === undefined) {
     const body = bodyFrom(options)
     return { supposed: supposedFrom(options), body, hasPassed: false, isRecorded: false }
   }
-  const found = await findDecision(decision, options.admin, decisions)
+  const found = await findDecision(decision, options.admin, decisions, environment)
   const [record] = typeof found === 'string' ? [] : found
   if (record === undefined) {
     err(`portcullis explain: ${typeof found === 'string' ? found : 'there is no such decision'}\n`)

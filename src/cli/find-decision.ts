@@ -1,4 +1,5 @@
 import { unreadable } from '../diagnostics/system-error.ts'
+import type { Environment } from '../sources/file/expand.ts'
 import { findInFiles } from '../telemetry/decision-chain.ts'
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
 import { askDecisions, DEFAULT_ADMIN } from './admin-client.ts'
@@ -8,9 +9,11 @@ export async function findDecision(
   id: string,
   admin: string | undefined,
   files: readonly string[] | undefined,
+  environment: Environment,
 ): Promise<readonly DecisionRecord[] | string> {
   if (files === undefined) {
-    return askDecisions(admin ?? DEFAULT_ADMIN, `/api/decisions/${encodeURIComponent(id)}`)
+    const path = `/api/decisions/${encodeURIComponent(id)}`
+    return askDecisions(admin ?? DEFAULT_ADMIN, path, environment)
   }
   try {
     return await findInFiles(files, id)

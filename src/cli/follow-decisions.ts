@@ -20,14 +20,14 @@ interface Following {
 /** Lists decisions as they are made, the oldest first, until the process is stopped. */
 export async function followDecisions(
   { admin, query, json }: Following,
-  { out, err, colour }: Terminal,
+  { out, err, colour, environment }: Terminal,
 ): Promise<number> {
   const paint = painter(colour)
   /** What was shown, and when it was decided. */
   const shown = new Map<string, string>()
   let isAway = false
   for (let first = true; ; first = false) {
-    const found = await askDecisions(admin, `/api/decisions?${query}`)
+    const found = await askDecisions(admin, `/api/decisions?${query}`, environment)
     if (typeof found === 'string') {
       // A gateway that restarts is waited for; one that was never there is not.
       if (first) {

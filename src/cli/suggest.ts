@@ -2,6 +2,7 @@ import { readDecisions } from '../analysis/decisions/read.ts'
 import { type Suggestions, suggest as suggestRules } from '../analysis/suggest/suggest.ts'
 import { visible } from '../diagnostics/text-cells.ts'
 import type { Model } from '../model/model.ts'
+import { askAnalysis } from './admin-client.ts'
 import { defineCommand, UsageError } from './define.ts'
 import { compare, exampleLines, loadModel } from './diff.ts'
 import { toExactJson } from './exact-json.ts'
@@ -13,6 +14,7 @@ export const suggest = defineCommand({
   name: 'suggest',
   summary: 'suggest Allow rules that admit the recorded requests, and little else',
   help: `portcullis suggest --decisions FILE -f FILE [--route NAME] [--format text|json]
+portcullis suggest --admin URL [--route NAME] [--format text|json]
 
 Takes recorded decisions (JSON lines, as config.decisions.file writes them; - for the
 standard input) and the configuration that they were made with. For every route with
@@ -25,17 +27,31 @@ and that the rule would deny. Set \`config.decisions.allowed\` to record admitte
 
   --decisions FILE   the records
   -f, --file FILE    the configuration that they were made with
+  --admin URL        the records and the configuration of a running gateway, in place of
+                     both; the token in PORTCULLIS_ADMIN_TOKEN is sent along
   --route NAME       only this route
   --format json      for programs; --json for short
 
 Exit code: 0, 1 if a file has errors, if there are no records and if there is no
 suggestion, 2 for a usage error.`,
-  run: (args, terminal) => {
+  run: async (args, terminal) => {
     const { values } = parse(args)
     const format = formatOf(values, ['text', 'json'])
-    const { decisions, file, route } = values
+    const { decisions, file, route, admin } = values
+    const show = (found: Suggestions) => {
+      terminal.out(format === 'json' ? `${toExactJson(found, 2)}\n` : render(found))
+      return found.suggestions.length === 0 ? 1 : 0
+    }
+    if (admin !== undefined) {
+      const query = route === undefined ? '' : `?${new URLSearchParams({ route })}`
+      const path = `/api/policies/suggest${query}`
+      const found = await askAnalysis<Suggestions>(admin, path, terminal.environment)
+      if (typeof found !== 'string') return show(found)
+      terminal.err(`portcullis suggest: ${found}\n`)
+      return 1
+    }
     if (decisions === undefined || file === undefined) {
-      throw new UsageError('name --decisions and -f')
+      throw new UsageError('name --decisions and -f, or --admin')
     }
     const text = decisions === '-' ? terminal.readInput() : readText(decisions)
     const { decisions: records } = readDecisions(text)
@@ -52,8 +68,7 @@ suggestion, 2 for a usage error.`,
       openRouter: (one: Model) => openRouter(one, (port) => ports.has(port)),
       compare,
     })
-    terminal.out(format === 'json' ? `${toExactJson(found, 2)}\n` : render(found))
-    return found.suggestions.length === 0 ? 1 : 0
+    return show(found)
   },
 })
 
@@ -112,6 +127,7 @@ function parse(args: readonly string[]) {
       decisions: { type: 'string' },
       file: { type: 'string', short: 'f' },
       route: { type: 'string' },
+      admin: { type: 'string' },
       ...FORMAT,
     },
   })

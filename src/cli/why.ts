@@ -45,8 +45,8 @@ reached; a list may be empty. 2 for a usage error.`,
     if (id === undefined && values.decisions !== undefined) throw new UsageError('name the id')
     const found =
       id === undefined
-        ? await askDecisions(admin, `/api/decisions?${filters(values)}`)
-        : await findDecision(id, admin, values.decisions)
+        ? await askDecisions(admin, `/api/decisions?${filters(values)}`, terminal.environment)
+        : await findDecision(id, admin, values.decisions, terminal.environment)
     if (typeof found === 'string') {
       err(`portcullis why: ${found}\n`)
       return 1

@@ -4,7 +4,14 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import { exportJWK, type GenerateKeyPairResult, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
+import {
+  exportJWK,
+  type GenerateKeyPairResult,
+  generateKeyPair,
+  type JWTPayload,
+  SignJWT,
+  UnsecuredJWT,
+} from 'jose'
 import { OidcProvider } from '../../src/oidc/provider.ts'
 import { sealedJson } from '../../src/oidc/sealed-json.ts'
 import { OidcSessions } from '../../src/oidc/sessions.ts'
@@ -31,10 +38,9 @@ describe('ID tokens that are not right', () => {
   let stranger: GenerateKeyPairResult
 
   before(async () => {
-    ;[own, stranger] = (await Promise.all([
-      generateKeyPair('RS256', { extractable: true }),
-      generateKeyPair('RS256', { extractable: true }),
-    ])) as unknown as [GenerateKeyPairResult, GenerateKeyPairResult]
+    own = await generateKeyPair('RS256', { extractable: true })
+    stranger = await generateKeyPair('RS256', { extractable: true })
+
     server = createServer(async ({ url = '' }, response) => {
       const reply = (body: unknown) => {
         response.writeHead(200, { 'content-type': 'application/json' })
@@ -133,7 +139,7 @@ describe('ID tokens that are not right', () => {
   it('a key that was published after the last look is found', async () => {
     const sessions = opened()
     assert.equal(await login({}, sessions), 303)
-    own = (await generateKeyPair('RS256', { extractable: true })) as unknown as GenerateKeyPairResult
+    own = await generateKeyPair('RS256', { extractable: true })
     ownKid = 'second'
     // Keys are looked for again once a second at most.
     let status = 0
