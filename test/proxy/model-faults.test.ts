@@ -181,8 +181,13 @@ describe('providers at fault', () => {
     for (const name of ['x-api-key', 'api-key', 'x-goog-api-key']) {
       assert.equal((await call('gpt-x', {}, { [name]: KEY })).status, 200, name)
       assert.equal((await call('gpt-x', {}, { [name]: 'other' })).status, 401, name)
-      const both = { authorization: 'Bearer other', [name]: KEY }
-      assert.equal((await call('gpt-x', {}, both)).status, 401, name)
+      for (const [first, second] of [
+        [KEY, 'other'],
+        ['other', KEY],
+      ] as const) {
+        const both = { authorization: `Bearer ${first}`, [name]: second }
+        assert.equal((await call('gpt-x', {}, both)).status, 401, name)
+      }
       const same = { authorization: `Bearer ${KEY}`, [name]: KEY }
       assert.equal((await call('gpt-x', {}, same)).status, 200, name)
     }
