@@ -188,7 +188,7 @@ export type Medians = ReadonlyMap<Candidate['name'], Median>
 /** What each proxy needed in each round. */
 export type Rounds = ReadonlyMap<Candidate['name'], readonly Slice[]>
 
-export async function measure(proxies: readonly Candidate[], form: Form): Promise<Medians> {
+async function measure(proxies: readonly Candidate[], form: Form): Promise<Medians> {
   const [rounds] = await measureTogether(proxies, [form])
   return mediansOf(rounds as Rounds)
 }
