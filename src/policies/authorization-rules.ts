@@ -43,7 +43,7 @@ const scopes = () =>
     .optional()
     .describe(
       'Of a Require rule: scopes of OAuth that a client can ask for to pass it. What the rule ' +
-        'denies stays in lists, and a call is answered with 403 and `insufficient_scope`.',
+        'denies stays in lists, and a call gets 403 with `insufficient_scope`.',
     )
 
 /** Only where the schema has it. */
@@ -57,8 +57,8 @@ const rule = (more: Scopes) =>
     oneOfKeys(
       z.strictObject({
         allow: expression('rule').optional().describe('Admits a request for which it is true.'),
-        require: expression('rule').optional().describe('Refuses a request unless it is true.'),
-        deny: expression('rule').optional().describe('Refuses a request for which it is true.'),
+        require: expression('rule').optional().describe('Denies a request unless it is true.'),
+        deny: expression('rule').optional().describe('Denies a request for which it is true.'),
         ...more,
       }),
       ['allow', 'require', 'deny'],
@@ -96,7 +96,7 @@ export const authorizationRules = (more: Scopes = {}) =>
         .describe('The short form: rules with an action each, in place of `action` and `policy`.'),
       mode: choice('Enforce', 'Audit')
         .prefault('Enforce')
-        .describe('Audit decides and records what it would have done, and lets everything pass.'),
+        .describe('Audit evaluates the rules and records what they would have done, but allows everything.'),
       ...more,
     })
     .check(({ value, issues }) => {

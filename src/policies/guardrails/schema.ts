@@ -68,10 +68,10 @@ export const webhook = z
       )
       .describe(
         'What happens when the service does not respond, or not as it should: `Deny` rejects the ' +
-          'call with 503, `Allow` lets it pass. `failClosed` and `failOpen` mean the same.',
+          'call with 503, `Allow` admits it. `failClosed` and `failOpen` mean the same.',
       ),
   })
-  .describe('Sends all texts to a service, which lets them pass, masks them or rejects the call.')
+  .describe('Sends all texts to a service, which accepts them, masks them or rejects the call.')
 
 const guard = oneOfKeys(
   z.strictObject({
@@ -80,7 +80,7 @@ const guard = oneOfKeys(
     rejection: z
       .strictObject({
         status: z.int().min(400).max(499).prefault(403).describe('The status.'),
-        message: z.string().min(1).max(1024).optional().describe('What clients are told.'),
+        message: z.string().min(1).max(1024).optional().describe('The message for clients.'),
       })
       .prefault({})
       .describe('How a call is rejected, if a service does not say so itself.'),

@@ -11,14 +11,14 @@ export const inferenceRouting = z
         mode === 'FailOpen' || mode === 'failOpen' ? 'FailOpen' : 'FailClose',
       )
       .describe(
-        'What happens when the picker cannot be asked, or picks nothing of the backend: ' +
+        'What happens if the picker cannot be reached, or picks nothing of the backend: ' +
           '`FailClose` responds with 503, `FailOpen` lets the backend choose. `failClosed` and ' +
           '`failOpen` mean the same.',
       ),
     timeout: duration().prefault('5s').describe('How long to wait for the picker.'),
   })
   .describe(
-    'Asks an endpoint picker of the Gateway API Inference Extension which endpoint of the backend ' +
+    'Calls an endpoint picker of the Gateway API Inference Extension for the endpoint that ' +
       'gets a request. The picker sees the request with its body, but no credentials, and may ' +
       'change headers and the body; only endpoints that the backend has can be picked.',
   )
