@@ -116,7 +116,7 @@ const OVERVIEW = `portcullis admin
 /ui/                the Admin UI, for browsers
 /config_dump        what runs, without secrets
 /api/openapi.json   what the admin API can do
-/api/health         whether the gateway serves, and how it stands with its storage
+/api/health         whether the gateway serves, and the state of its storage
 /api/config         the configuration: baseline, effective, resources, history
 /api/decisions      what was decided, the newest first: ?policy= &verdict= &stage= &since= &limit=
 /api/lint           what is wrong with the policies, as portcullis lint says it

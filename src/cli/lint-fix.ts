@@ -42,10 +42,10 @@ export function fixFile(
   try {
     if (text !== original) writeFileSync(file, text)
   } catch (error) {
-    return `${file}: nothing mended: ${whyUnwritable(error)}\n`
+    return `${file}: nothing fixed: ${whyUnwritable(error)}\n`
   }
   const left = refused.size === 0 ? '' : `, ${refused.size} left to you`
-  return `${file}: ${fixed} mended${left}\n`
+  return `${file}: ${fixed} fixed${left}\n`
 }
 
 function fixesFor(model: Model, options: LintOptions, text: string, file: string): readonly Edit[] {

@@ -60,7 +60,7 @@ describe('portcullis lint', () => {
 
   for (const [args, message] of [
     [['lint'], /name a file/],
-    [['lint', '-', '--format', 'xml'], /no format is called `xml`/],
+    [['lint', '-', '--format', 'xml'], /unknown format `xml`/],
     [['lint', '-', '--max-warnings', 'x'], /takes a number/],
     [['lint', '-', '--service', 'x'], /GATEWAY=TYPE/],
     [['lint', '-', '--decisions', 'no-such.jsonl'], /cannot be read/],
@@ -93,7 +93,7 @@ describe('portcullis lint', () => {
     )
     const path = file('fix.yaml', text)
     const { err } = await run(['lint', path, '--fix'])
-    assert.match(err, /\d mended/)
+    assert.match(err, /\d fixed/)
     const mended = text
       .replace("        - allow: request.headers['X-A'] == '1' # about a\n", '')
       .replace('X-B', 'x-b')
@@ -105,9 +105,9 @@ describe('portcullis lint', () => {
       ">-\n            request.method == 'GET' &&\n            request.headers['X-B'] == '1'"
     const path = file('folded.yaml', config(`allow: ${folded}`))
     const before = await run(['lint', path])
-    assert.match(before.out, /; `--fix` mends 1\n/)
+    assert.match(before.out, /; `--fix` fixes 1\n/)
     const { out, err } = await run(['lint', path, '--fix'])
-    assert.match(err, /0 mended, 1 left to you/)
+    assert.match(err, /0 fixed, 1 left to you/)
     assert.match(out, /folded\.yaml: 1 warning\n/)
   })
 

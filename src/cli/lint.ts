@@ -120,7 +120,7 @@ function print(
     terminal.out(`${renderTerminal(diagnostics, { colour, width })}\n\n`)
   }
   const fixable = findings.filter(({ fix }) => fix !== undefined).length
-  const mended = fixable === 0 || isMended ? '' : `; \`--fix\` mends ${fixable}`
+  const mended = fixable === 0 || isMended ? '' : `; \`--fix\` fixes ${fixable}`
   terminal.out(`${nameOf(file)}: ${renderCount(diagnostics)}${mended}\n`)
 }
 

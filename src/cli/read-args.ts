@@ -81,7 +81,7 @@ export function formatOf<T extends string>(
   const name = format ?? (json === true ? 'json' : 'text')
   const known = available.find((one) => one === name)
   if (known !== undefined) return known
-  throw new UsageError(`no format is called \`${name}\`; available: ${available.join(', ')}`)
+  throw new UsageError(`unknown format \`${name}\`; available: ${available.join(', ')}`)
 }
 
 interface Read<T> {

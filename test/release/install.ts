@@ -62,17 +62,21 @@ export function installImage(archive: string, home: string): Installed {
     join(path, 'portcullis'),
     `#!/bin/sh
 export HOME=/home TMPDIR=/tmp
-exec unshare --root=${root} --wd="/work/\${PWD##*/}" --setuid ${user} --setgid ${group} -- ${command} "$@"
+exec unshare --mount -- sh -c 'mount --bind /proc ${root}/proc && exec unshare --root=${root} \\
+  --wd="/work/\${PWD##*/}" --setuid ${user} --setgid ${group} -- ${command} "$@"' portcullis "$@"
 `,
     { mode: 0o755 },
   )
   const folder = join(root, 'work')
-  // What whoever runs an image mounts into it: files of the user, and a place for temporary ones.
-  for (const name of ['work', 'tmp', 'home']) {
+  // What every runtime of containers mounts into an image, and files of the user.
+  for (const name of ['work', 'tmp', 'home', 'proc']) {
     mkdirSync(join(root, name), { recursive: true })
     chmodSync(join(root, name), 0o777)
   }
-  return { folder, path, uninstall: () => rmSync(root, { recursive: true }) }
+  const uninstall = () => {
+    for (const own of [root, path]) rmSync(own, { recursive: true })
+  }
+  return { folder, path, uninstall }
 }
 
 /** The Node that the machine itself has, if any: what the npm package is to start on. */

@@ -24,7 +24,7 @@ export function resolveBackends(draft: Draft, report: Report): Draft {
     }
     const said = place.diagnose({
       code: 'PC0302',
-      message: `no backend is called \`${name}\``,
+      message: `unknown backend \`${name}\``,
       hint: backendHint(name, listed),
     })
     report(said)
@@ -124,7 +124,7 @@ function resolveParent(
   report(
     find().diagnose({
       code: 'PC0301',
-      message: `no gateway is called \`${parent.gateway}\``,
+      message: `unknown gateway \`${parent.gateway}\``,
       hint: gatewayHint(names, meant),
     }),
   )

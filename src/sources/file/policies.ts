@@ -209,13 +209,13 @@ function unknownKind(key: string, { sections, level }: PolicyPlace) {
   const elsewhere = POLICY_SCHEMAS.filter((schema) => isNamed(schema, key))
   if (elsewhere.length > 0) {
     const places = new Set(elsewhere.flatMap(({ sections }) => Object.keys(sections) as Section[]))
-    const hint = `it stands ${[...places].map((section) => PLACES[section]).join(', or ')}`
-    return { code: 'PC0309', message: `\`${key}\` cannot stand here`, hint }
+    const hint = `set it ${[...places].map((section) => PLACES[section]).join(', or ')}`
+    return { code: 'PC0309', message: `\`${key}\` cannot be set here`, hint }
   }
   if (UNSUPPORTED_POLICIES.includes(key)) return unsupportedPolicy(key)
   const meant = nearestName(key, policyKeys(sections, level))
   const hint = meant === undefined ? undefined : `did you mean \`${meant}\`?`
-  return { code: 'PC0210', message: `no policy is called \`${key}\``, hint }
+  return { code: 'PC0210', message: `unknown policy \`${key}\``, hint }
 }
 
 const PLACES: Readonly<Record<Section, string>> = {

@@ -72,7 +72,7 @@ function checkContent({ document, report }: Reading): void {
   report({
     code: 'PC0223',
     severity: 'warning',
-    message: 'the file says nothing: no port is listened on',
+    message: 'the file is empty: no listeners are defined',
     origin: { kind: 'file', file: document.file, line: 1, column: 1 },
     hint: 'define a gateway: `gateways: {default: {port: 8080}}`',
   })
