@@ -180,7 +180,9 @@ export const llmHead = {
     .union([name(), z.array(name()).min(1).max(64)])
     .optional()
     .describe('The gateways that it belongs to; `default` by default.'),
-  port: port().optional().describe('A port of its own, instead of `gateways`; 4000 in a file that defines no gateways.'),
+  port: port()
+    .optional()
+    .describe('A port of its own, instead of `gateways`; 4000 in a file that defines no gateways.'),
   tls: listenerTls.optional().describe('TLS of that port.'),
   virtualModels: z.array(virtualModel).max(1000).optional().describe('Names for choices.'),
 }
