@@ -96,7 +96,9 @@ export const authorizationRules = (more: Scopes = {}) =>
         .describe('The short form: rules with an action each, in place of `action` and `policy`.'),
       mode: choice('Enforce', 'Audit')
         .prefault('Enforce')
-        .describe('Audit evaluates the rules and records what they would have done, but allows everything.'),
+        .describe(
+          'Audit evaluates the rules and records what they would have done, but allows everything.',
+        ),
       ...more,
     })
     .check(({ value, issues }) => {

@@ -7,7 +7,15 @@ import {
   Names,
   type RouteDraft,
 } from './conversion.ts'
-import { accessRule, KINDS, needsOrder, ordered, pathOf, redirectTo } from './nginx-locations.ts'
+import {
+  accessRule,
+  KINDS,
+  needsOrder,
+  ordered,
+  pathOf,
+  redirectTo,
+  ungated,
+} from './nginx-locations.ts'
 import { ConvertError, type Directive, parseNginx, renderDirective } from './nginx-syntax.ts'
 
 /** They say how nginx itself works, and change no decision and no route. */
@@ -387,12 +395,6 @@ class NginxConversion {
     const draft = compact({ name, gateways, hostnames, matches, policies, backends })
     this.#routes.push(draft as unknown as RouteDraft)
   }
-}
-
-/** nginx responds by itself before it looks at rules of access. */
-function ungated(policies: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const { authorization: _, basicAuth: __, ...rest } = policies
-  return rest
 }
 
 const HANDLED = new Set(
