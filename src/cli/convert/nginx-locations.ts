@@ -1,6 +1,12 @@
 import { addressIn, anyOf, bothOf, compact } from './conversion.ts'
 import type { Directive } from './nginx-syntax.ts'
 
+/** Directives that are carried over. */
+export const HANDLED = new Set(
+  `listen server_name ssl_certificate ssl_certificate_key location return proxy_pass allow deny
+  auth_basic auth_basic_user_file proxy_set_header add_header gzip`.split(/\s+/),
+)
+
 export const KINDS: Readonly<Record<string, 'prefix' | 'exact' | 'regex' | 'regex-i'>> = {
   '': 'prefix',
   '^~': 'prefix',

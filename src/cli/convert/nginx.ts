@@ -9,6 +9,7 @@ import {
 } from './conversion.ts'
 import {
   accessRule,
+  HANDLED,
   KINDS,
   needsOrder,
   ordered,
@@ -396,8 +397,3 @@ class NginxConversion {
     this.#routes.push(draft as unknown as RouteDraft)
   }
 }
-
-const HANDLED = new Set(
-  `listen server_name ssl_certificate ssl_certificate_key location return proxy_pass allow deny
-  auth_basic auth_basic_user_file proxy_set_header add_header gzip`.split(/\s+/),
-)
