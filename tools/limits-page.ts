@@ -133,7 +133,7 @@ const HTTP2: readonly Setting[] = [
   setting(
     'frontendHttp',
     'http2WindowSize',
-    'bytes of one body that a client may send ahead; as long as the body is taken as quickly as it comes, this grows to `http2ConnectionWindowSize`',
+    'bytes of one body that a client may send ahead; as long as the body is taken as quickly as it comes, this grows to the window of the connection',
     {
       happens: 'The client waits.',
     },

@@ -165,7 +165,7 @@ describe('the admin API', () => {
     const writing = ['/api/config/changes', '/api/config/rollback', '/api/config/rotate']
     const others = ['/api/openapi.json', '/api/decisions/tail', '/api/config/edits']
     const known = ENDPOINTS.filter(({ path, role }) => role === 'viewer' && !others.includes(path))
-    assert.equal(known.length, 25)
+    assert.equal(known.length, 26)
     assert.ok(writing.every((path) => ENDPOINTS.some((one) => one.path === path)))
   })
 
