@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { parse } from 'yaml'
+import { send, watchUnauthorized } from '../../ui/src/api/client.ts'
 import type { Decision } from '../../ui/src/api/shapes.ts'
 import { changesIn } from '../../ui/src/config/changes-in.ts'
 import { testFileOf } from '../../ui/src/decisions/test-file.ts'
@@ -140,5 +141,25 @@ describe('a test of a decision', () => {
         expect: 403,
       },
     ])
+  })
+})
+
+describe('requests of the UI', () => {
+  it('one that is given up says nothing of how to sign in', async (context) => {
+    const gone = new AbortController()
+    context.mock.method(globalThis, 'fetch', async () => {
+      // The head of the response was there, and the page that asked went before its body came.
+      const body = new ReadableStream({
+        start: (stream) => gone.signal.addEventListener('abort', () => stream.error('aborted')),
+      })
+      return new Response(body, { status: 401 })
+    })
+    Object.assign(globalThis, { sessionStorage: { getItem: () => null } })
+    const told: unknown[] = []
+    watchUnauthorized((login) => told.push(login))
+    const sent = send('/api/session', { signal: gone.signal })
+    setImmediate(() => gone.abort())
+    await assert.rejects(sent)
+    assert.deepEqual(told, [])
   })
 })

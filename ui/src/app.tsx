@@ -80,7 +80,11 @@ function named<Name extends string, Page>(name: Name) {
 
 export function App() {
   const [signedOut, setSignedOut] = useState<{ readonly login: string | undefined }>()
-  useEffect(() => watchUnauthorized((login) => setSignedOut({ login })), [])
+  useEffect(
+    // Of several 401s at once, one that names a way to sign in is enough.
+    () => watchUnauthorized((login) => setSignedOut((last) => ({ login: login ?? last?.login }))),
+    [],
+  )
   if (signedOut === undefined) return <Shell />
   return <SignIn login={signedOut.login} done={() => setSignedOut(undefined)} />
 }

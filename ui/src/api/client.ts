@@ -58,14 +58,19 @@ export async function send(path: string, sent: Sent = {}): Promise<Response> {
     throw new ApiProblem(0, 'The gateway does not respond. Is it still running?')
   })
   if (response.ok) return response
-  const problem = await response.json().catch(() => ({}))
+  const problem = (await response.json().catch(() => ({}))) as {
+    readonly detail?: string
+    readonly login?: string
+  }
+  // Whoever sent it is gone, and its body with them: it says nothing of how to sign in.
+  if (signal?.aborted) throw new ApiProblem(0, 'The request was given up.')
   if (response.status === 401) onUnauthorized(problem.login)
   const { detail = `The gateway responded ${response.status}.`, ...more } = problem
   throw new ApiProblem(response.status, detail, more)
 }
 
 export async function call<T>(path: string, sent: Sent = {}): Promise<T> {
-  return (await send(path, sent)).json()
+  return (await (await send(path, sent)).json()) as T
 }
 
 export function resourcePath(kind: string, id: string): string {
