@@ -3,17 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { Gateway } from '../proxy/gateway.ts'
-import { loadText } from '../sources/file/load.ts'
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
 import { recordOf } from '../telemetry/fixtures/decision-records.ts'
-import { createLogger } from '../telemetry/log.ts'
-import { createMetrics } from '../telemetry/metrics.ts'
+import { recordedWhile } from './fixtures/recording-gateway.ts'
 import { runWith } from './fixtures/run.ts'
-import { makeAuthority } from './suite/certificate.ts'
-import { StandIns } from './suite/stand-ins.ts'
-import { TokenMaker } from './suite/tokens.ts'
-import { putUnderTest, settingsUnderTest } from './suite/under-test.ts'
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'replay-'))
 after(() => rmSync(FOLDER, { recursive: true }))
@@ -40,42 +33,21 @@ const optional = (rule: string) => config(rule).replace('issuer:', 'mode: Option
 const OLD = config("allow: jwt.group == 'eng'", "deny: request.path.startsWith('/admin')")
 
 /** Records of a gateway that served these requests. */
-async function recorded(show: readonly string[]): Promise<readonly DecisionRecord[]> {
-  const loaded = loadText(OLD, 'old.yaml', { environment: {} })
-  const model = loaded.result.value
-  assert.ok(model !== undefined && loaded.settings !== undefined)
-  const standIns = new StandIns({})
-  const tokens = new TokenMaker()
-  const under = await putUnderTest(model, {
-    backends: await standIns.open(model.backends.map(({ name }) => name)),
-    keySet: tokens.keySet,
-    authority: makeAuthority('test'),
-    takesProxyHeader: false,
+function recorded(show: readonly string[]): Promise<readonly DecisionRecord[]> {
+  return recordedWhile(OLD, show, async (origin, tokens) => {
+    for (const [group, path] of [
+      ['eng', '/'],
+      ['ops', '/'],
+      ['ops', '/other'],
+      ['eng', '/admin'],
+      [undefined, '/'],
+    ] as const) {
+      const claims = { iss: 'https://i.example', sub: 'a', group }
+      const authorization = `Bearer ${tokens.make(claims, 'valid')}`
+      const headers = group === undefined ? {} : { authorization }
+      await (await fetch(`${origin}${path}`, { headers })).text()
+    }
   })
-  const written = settingsUnderTest(loaded.settings)
-  const settings = { ...written, decisions: { keep: 10, show, allowed: 1 } }
-  const records: DecisionRecord[] = []
-  const log = createLogger({ format: 'text', level: 'error', write: () => {} })
-  const writeDecision = (record: DecisionRecord) => void records.push(record)
-  const metrics = createMetrics()
-  const gateway = new Gateway({ settings, log, metrics, reusePort: false, writeDecision })
-  await gateway.apply(under.model)
-  const [port] = [...under.ports.values()]
-  for (const [group, path] of [
-    ['eng', '/'],
-    ['ops', '/'],
-    ['ops', '/other'],
-    ['eng', '/admin'],
-    [undefined, '/'],
-  ] as const) {
-    const claims = { iss: 'https://i.example', sub: 'a', group }
-    const authorization = `Bearer ${tokens.make(claims, 'valid')}`
-    const headers = group === undefined ? {} : { authorization }
-    await (await fetch(`http://127.0.0.1:${port}${path}`, { headers })).text()
-  }
-  await gateway.drain()
-  standIns.close()
-  return records
 }
 
 function file(name: string, text: string): string {

@@ -4,18 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import fc from 'fast-check'
-import { steady } from '../../test/steady-settings.ts'
 import type { Suggestions } from '../analysis/suggest/suggest.ts'
-import { Gateway } from '../proxy/gateway.ts'
-import { loadText } from '../sources/file/load.ts'
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
-import { createLogger } from '../telemetry/log.ts'
-import { createMetrics } from '../telemetry/metrics.ts'
+import { recordedWhile } from './fixtures/recording-gateway.ts'
 import { runWith } from './fixtures/run.ts'
-import { makeAuthority } from './suite/certificate.ts'
-import { StandIns } from './suite/stand-ins.ts'
-import { TokenMaker } from './suite/tokens.ts'
-import { putUnderTest, settingsUnderTest } from './suite/under-test.ts'
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'suggest-'))
 after(() => rmSync(FOLDER, { recursive: true }))
@@ -51,29 +43,8 @@ function config(rules: readonly object[], above: readonly object[] = []): string
 
 /** What a gateway with this configuration responds, and what it records of it. */
 async function served(text: string, requests: readonly Sent[]) {
-  const loaded = loadText(text, 'gateway.json', { environment: {} })
-  const model = loaded.result.value
-  assert.ok(model !== undefined && loaded.settings !== undefined, JSON.stringify(loaded.result))
-  const standIns = new StandIns({})
-  const tokens = new TokenMaker()
-  const under = await putUnderTest(model, {
-    backends: await standIns.open(model.backends.map(({ name }) => name)),
-    keySet: tokens.keySet,
-    authority: makeAuthority('test'),
-    takesProxyHeader: false,
-  })
-  const written = steady(settingsUnderTest(loaded.settings))
-  const show = ['jwt', 'request']
-  const settings = { ...written, decisions: { keep: 10, show, allowed: 1 } }
-  const records: DecisionRecord[] = []
-  const log = createLogger({ format: 'text', level: 'error', write: () => {} })
-  const writeDecision = (record: DecisionRecord) => void records.push(record)
-  const metrics = createMetrics()
-  const gateway = new Gateway({ settings, log, metrics, reusePort: false, writeDecision })
   const statuses: number[] = []
-  try {
-    await gateway.apply(under.model)
-    const [port] = [...under.ports.values()]
+  const records = await recordedWhile(text, ['jwt', 'request'], async (origin, tokens) => {
     for (const { method, path, group, roles, team } of requests) {
       const claims = { iss: 'https://i.example', sub: 'a', group, roles }
       const authorization = `Bearer ${tokens.make(claims, 'valid')}`
@@ -81,14 +52,11 @@ async function served(text: string, requests: readonly Sent[]) {
         ...(group === undefined ? {} : { authorization }),
         ...(team === undefined ? {} : { 'x-team': team }),
       }
-      const reply = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers })
+      const reply = await fetch(`${origin}${path}`, { method, headers })
       await reply.text()
       statuses.push(reply.status)
     }
-  } finally {
-    await gateway.drain()
-    standIns.close()
-  }
+  })
   return { records, statuses }
 }
 
