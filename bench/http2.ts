@@ -1,17 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { benchFloods } from './http2/floods.ts'
 import { benchStreams } from './http2/streams.ts'
-import { stopAll } from './proxy/processes.ts'
+import { inFolder } from './proxy/bench-folder.ts'
 import type { Report } from './report.ts'
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
 
 /** Bodies and many streams over HTTP/2, what attacks cost, and what streams and connections hold. */
-export async function http2(): Promise<Report> {
-  const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-'))
-  try {
+export function http2(): Promise<Report> {
+  return inFolder(async (folder) => {
     const streams = await benchStreams(folder, ROUNDS)
     const floods = await benchFloods(folder)
     return {
@@ -27,8 +23,5 @@ export async function http2(): Promise<Report> {
       tables: [...streams.tables, ...floods.tables],
       targets: [...streams.targets, ...floods.targets],
     }
-  } finally {
-    await stopAll()
-    rmSync(folder, { recursive: true, force: true })
-  }
+  })
 }

@@ -1,14 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type CallForm, CLIENT, costOfCalls, type ModelLoad, PLAIN, STREAM } from './llm/load.ts'
 import { type ModelGateway, startLiteLlm, startNginx, startOwn, startPortkey } from './llm/peers.ts'
 import { figure } from './measure.ts'
+import { inFolder } from './proxy/bench-folder.ts'
 import { reachable } from './proxy/contenders.ts'
-import { freePorts, isPinned, pause, residentOf, start, stop, stopAll } from './proxy/processes.ts'
+import { freePorts, isPinned, pause, residentOf, start, stop } from './proxy/processes.ts'
 import { type Report, ratio, type Table, type Target } from './report.ts'
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
@@ -21,14 +19,8 @@ const TRANSLATED = 'portcullis, translated'
 const BYTES = 'portcullis, bytes'
 
 /** Calls to models through this gateway and others, in one interleaved run. */
-export async function llm(): Promise<Report> {
-  const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-'))
-  const interrupted = () => {
-    rmSync(folder, { recursive: true, force: true })
-    process.exit(130)
-  }
-  process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
-  try {
+export function llm(): Promise<Report> {
+  return inFolder(async (folder) => {
     const upstream = await startProvider()
     const peers = [
       await startNginx(folder, upstream),
@@ -56,11 +48,7 @@ export async function llm(): Promise<Report> {
       targets: targetsOf(costs, memory),
       tables: [costTable(gateways, costs), memoryTable(memory)],
     }
-  } finally {
-    process.off('SIGINT', interrupted).off('SIGTERM', interrupted)
-    await stopAll()
-    rmSync(folder, { recursive: true, force: true })
-  }
+  })
 }
 
 async function startProvider(): Promise<number> {

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { figure } from './measure.ts'
 import {
   cpuOf,
   freePorts,
@@ -40,10 +41,10 @@ export async function mcp(): Promise<Report> {
       for (const own of contenders) costs.get(own.name)?.push(await measure(own, CALLS))
     }
     const held = await sessions(contenders[1] as Contender)
-    const direct = median(costs.get('server alone') ?? [])
+    const direct = figure(costs.get('server alone') ?? []).median
     const rows = contenders.map(({ name }) => {
       const all = costs.get(name) ?? []
-      const own = median(all)
+      const own = figure(all).median
       const range = `${Math.round(Math.min(...all))}–${Math.round(Math.max(...all))}`
       return [name, String(Math.round(own)), range, (own / direct).toFixed(1)]
     })
@@ -220,9 +221,4 @@ function post(url: string, agent: Agent, body: string, session: string): Promise
     sent.on('error', reject)
     sent.end(body)
   })
-}
-
-function median(all: readonly number[]): number {
-  const sorted = [...all].sort((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)] ?? 0
 }

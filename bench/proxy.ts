@@ -1,12 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { inFolder } from './proxy/bench-folder.ts'
 import { benchCollections } from './proxy/collections.ts'
 import { openField, SOURCE } from './proxy/contenders.ts'
 import { type Found, findProgram } from './proxy/find.ts'
 import { benchLatency } from './proxy/latency.ts'
 import { benchLife, buildBundle } from './proxy/life.ts'
-import { isPinned, stopAll } from './proxy/processes.ts'
+import { isPinned } from './proxy/processes.ts'
 import { benchTraffic } from './proxy/traffic.ts'
 import type { Report } from './report.ts'
 
@@ -15,14 +13,8 @@ const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9)
 const FEW = 3
 
 /** The whole gateway against nginx, HAProxy and Envoy, in one interleaved run. */
-export async function proxy(): Promise<Report> {
-  const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-'))
-  const interrupted = () => {
-    rmSync(folder, { recursive: true, force: true })
-    process.exit(130)
-  }
-  process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
-  try {
+export function proxy(): Promise<Report> {
+  return inFolder(async (folder) => {
     const field = await openField(folder)
     const wrk = findProgram('wrk', '-v')
     const h2load = findProgram('h2load', '--version')
@@ -55,11 +47,7 @@ export async function proxy(): Promise<Report> {
       tables: parts.flatMap(({ tables }) => tables),
       targets: parts.flatMap(({ targets }) => targets),
     }
-  } finally {
-    process.off('SIGINT', interrupted).off('SIGTERM', interrupted)
-    await stopAll()
-    rmSync(folder, { recursive: true, force: true })
-  }
+  })
 }
 
 function pathOf(found: Found | string): string | undefined {

@@ -56,11 +56,11 @@ is not understood.`,
     const all: Diagnostic[] = []
     for (const file of files) {
       const isText = file !== '-' && !isManifests(file) && textOf(file) !== undefined
-      const isMended = isFixing && isText
-      if (isMended) terminal.err(fixFile(file, options, terminal.environment))
+      const isFixed = isFixing && isText
+      if (isFixed) terminal.err(fixFile(file, options, terminal.environment))
       const found = lintFile(file, options, terminal)
       all.push(...found.map(({ diagnostic }) => diagnostic))
-      if (format === 'text') print(file, found, isMended, terminal)
+      if (format === 'text') print(file, found, isFixed, terminal)
     }
     if (format === 'json') terminal.out(`${renderJson(all)}\n`)
     if (format === 'sarif') terminal.out(`${renderSarif(all, own.version)}\n`)
@@ -107,11 +107,11 @@ function byPlace({ diagnostic: a }: Finding, { diagnostic: b }: Finding): number
   return a.origin.line - b.origin.line || a.origin.column - b.origin.column
 }
 
-/** What is left after `--fix` was not to be mended. */
+/** What is left after `--fix` could not be fixed. */
 function print(
   file: string,
   findings: readonly Finding[],
-  isMended: boolean,
+  isFixed: boolean,
   terminal: Terminal,
 ): void {
   const { colour, width = 100 } = terminal
@@ -120,8 +120,8 @@ function print(
     terminal.out(`${renderTerminal(diagnostics, { colour, width })}\n\n`)
   }
   const fixable = findings.filter(({ fix }) => fix !== undefined).length
-  const mended = fixable === 0 || isMended ? '' : `; \`--fix\` fixes ${fixable}`
-  terminal.out(`${nameOf(file)}: ${renderCount(diagnostics)}${mended}\n`)
+  const more = fixable === 0 || isFixed ? '' : `; \`--fix\` fixes ${fixable}`
+  terminal.out(`${nameOf(file)}: ${renderCount(diagnostics)}${more}\n`)
 }
 
 function parse(args: readonly string[]) {
