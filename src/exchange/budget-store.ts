@@ -17,11 +17,21 @@ export interface BudgetPlace {
   readonly ends: number
 }
 
+/** What was used of a budget in the periods that are not over. */
+export interface BudgetUse {
+  /** Values of its key for which anything was used. */
+  readonly callers: number
+  /** By all of them together, and by the one that used most. */
+  readonly used: number
+  readonly maxUsed: number
+}
+
 /** Who knows what was used of budgets. */
 export interface BudgetStore {
   take(take: BudgetTake): Shortage | undefined | Promise<Shortage | undefined>
   /** So much more was used than was taken, or less if it is negative. */
   charge(place: BudgetPlace, amount: number): void
+  use(budget: string, now: number): BudgetUse | Promise<BudgetUse>
   /** What is under way is written. */
   close?(): Promise<void>
 }
@@ -78,6 +88,17 @@ export class MemoryBudgets implements BudgetStore {
     const account = accounts.get(id)
     if (account !== undefined) account.used = Math.max(0, account.used + amount)
     else if (amount > 0) accounts.set(id, { ends, used: amount })
+  }
+
+  use(budget: string, now: number): BudgetUse {
+    let [callers, used, maxUsed] = [0, 0, 0]
+    for (const account of this.#budgets.get(budget)?.values() ?? []) {
+      if (account.ends <= now || account.used === 0) continue
+      callers++
+      used += account.used
+      maxUsed = Math.max(maxUsed, account.used)
+    }
+    return { callers, used, maxUsed }
   }
 
   /** All that is not over. */

@@ -95,6 +95,7 @@ export class Exchange implements StageVariables {
   backend: JsonObject | undefined = undefined
   mcp: JsonObject | undefined = undefined
   llm: JsonObject | undefined = undefined
+  llmRequest: JsonObject | undefined = undefined
   a2a: JsonObject | undefined = undefined
   metadata: JsonObject | undefined = undefined
   response: ResponseAttributes | DraftAttributes | JsonObject | undefined = undefined

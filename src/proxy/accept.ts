@@ -4,7 +4,12 @@ import { destinationOf, moveSource, sourceOf } from '../exchange/peer.ts'
 import type { Permit } from '../program/permit.ts'
 import type { ListenerProgram } from '../program/program.ts'
 import { ServerConnection } from '../wire/http1/server-connection.ts'
-import type { Http2Count, Http2Observer, ResetReason } from '../wire/http2/limits.ts'
+import type {
+  ConnectionError,
+  Http2Count,
+  Http2Observer,
+  ResetReason,
+} from '../wire/http2/limits.ts'
 import { type ProxyHeader, readProxyHeader } from '../wire/proxy-protocol/read.ts'
 import type { Accepted, Served } from './accept-deps.ts'
 import { acceptTls } from './accept-tls.ts'
@@ -96,6 +101,10 @@ export class DownstreamSocket implements Accepted, Http2Observer {
   counted(what: Http2Count): void {
     this.closedBy ??= CLOSED_BY[what]
     this.#serving?.counted(what, this.source)
+  }
+
+  failed(error: ConnectionError): void {
+    this.#serving?.failed(error, this.source)
   }
 
   reset(reason: ResetReason): void {

@@ -82,7 +82,10 @@ function shaped(
 ): Record<string, LogValue> {
   const own: Record<string, LogValue> = { ...record }
   for (const name of removed) own[name] = undefined
-  for (const { name, valueIn } of fields) own[name] = valueIn(variables)
+  for (const { name, valueIn, entriesIn } of fields) {
+    if (entriesIn === undefined) own[name] = valueIn(variables)
+    else for (const [inner, value] of entriesIn(variables)) own[inner] = value
+  }
   return own
 }
 

@@ -13,6 +13,7 @@ import {
   type BudgetPlace,
   type BudgetStore,
   type BudgetTake,
+  type BudgetUse,
   MemoryBudgets,
   type Shortage,
 } from '../exchange/budget-store.ts'
@@ -76,6 +77,10 @@ export class BudgetFile implements BudgetStore {
     this.#memory.charge(place, amount)
     const line = lineOf(place, amount)
     if (!this.#write(line)) this.#unwritten += line
+  }
+
+  use(budget: string, now: number): BudgetUse {
+    return this.#memory.use(digest(budget), now)
   }
 
   async close(): Promise<void> {

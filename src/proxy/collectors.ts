@@ -88,7 +88,7 @@ export class Collectors {
     return sending
   }
 
-  #open({ address, path, protocol, resources }: TracingProgram): OtlpExporter {
+  #open({ address, path, protocol, resources, headers }: TracingProgram): OtlpExporter {
     const { metrics, version } = this.#options
     const own = Object.entries(resources).flatMap(([name, value]) => {
       const attribute = attributeOf(value)
@@ -104,8 +104,8 @@ export class Collectors {
       source: { resource, scope: { name: 'portcullis', version } },
       send:
         protocol === 'http'
-          ? createOtlpSend({ url: `${address}${path}` })
-          : createOtlpGrpcSend({ url: address }),
+          ? createOtlpSend({ url: `${address}${path}`, headers })
+          : createOtlpGrpcSend({ url: address, headers }),
       whenExported: (spans) => exported.inc(spans),
       whenLost: (spans, why, detail) => this.#lost(address, spans, why, detail),
     })

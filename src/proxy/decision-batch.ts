@@ -2,7 +2,7 @@ import type { DecisionRecord } from '../telemetry/decision-record.ts'
 
 /** Milliseconds that a record waits at most, and records that wait at most. */
 const INTERVAL = 50
-const MOST = 2_000
+const MAX_RECORDS = 2_000
 
 export interface Batch {
   readonly records: readonly DecisionRecord[]
@@ -24,7 +24,7 @@ export class DecisionBatch {
   }
 
   add(record: DecisionRecord): void {
-    if (this.#records.length < MOST) this.#records.push(record)
+    if (this.#records.length < MAX_RECORDS) this.#records.push(record)
     else this.#dropped++
     this.#timer ??= setTimeout(() => this.flush(), INTERVAL).unref()
   }

@@ -261,13 +261,15 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
     }
     const retry = this.#retry
     const reason = retry && this.#mayRetry(retry) ? this.#reasonToRetry(retry, head) : undefined
-    if (isFailure(head.status)) state.selection?.rest(restAfter(head))
+    const isFailed = isFailure(head.status)
+    state.selection?.responded(isFailed ? -1 : this.#firstByte)
+    if (isFailed) state.selection?.rest(restAfter(head))
     if (retry !== undefined && reason !== undefined) {
       this.#settle('answered', outcomeOf(head.status))
       this.#again(retry, reason)
       return false
     }
-    if (state.call !== undefined && isFailure(head.status) && this.#mayFailOver()) {
+    if (state.call !== undefined && isFailed && this.#mayFailOver()) {
       this.#settle('answered', outcomeOf(head.status))
       this.#failOver('status')
       return false
@@ -294,6 +296,7 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
   unanswered(_: Forward, status: number, reason: string, isUntouched: boolean): void {
     const isConnect = status === 503 || reason === 'connect-timeout'
     const isOurs = reason === 'overloaded' || reason === 'pending-timeout'
+    if (!isOurs) this.#state.selection?.responded(-1)
     // Waiting in vain for a free connection says nothing of the endpoint.
     if (isOurs) this.#settle('cancelled', 'shed')
     else if (reason === 'timeout') this.#settle('timeout', 'timeout')

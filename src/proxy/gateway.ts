@@ -6,7 +6,7 @@ import type { Model } from '../model/model.ts'
 import { reconcile } from '../model/reconcile.ts'
 import type { Settings } from '../model/settings.ts'
 import { runCooperatively } from '../model/steps.ts'
-import { compileProgramInSlices, retiredClusters } from '../program/compile.ts'
+import { compileProgramCooperatively, retiredClusters } from '../program/compile.ts'
 import type { CompileDeps } from '../program/compile-deps.ts'
 import { closeKept, quotasOf, retiredKept } from '../program/kept.ts'
 import { ModelPrices } from '../program/model-prices.ts'
@@ -37,7 +37,7 @@ import { errorReporter } from './internal-errors.ts'
 import { Listeners, type ListenFailure } from './listen.ts'
 import { Load } from './load.ts'
 import { Observing } from './observe.ts'
-import { authenticationWorld, countKept } from './observe-authentication.ts'
+import { authenticationDeps, countKept } from './observe-authentication.ts'
 import { rateLimitCounter } from './observe-limits.ts'
 import { recordCounts, upstreamObserver } from './observe-upstream.ts'
 import { streamRouter } from './stream-router.ts'
@@ -165,7 +165,7 @@ export class Gateway {
       ...(options.streams === undefined ? {} : { streams: options.streams }),
       telemetry: { labels: settings.metrics.labels, hiddenHeaders: settings.sensitiveHeaders },
       world: {
-        ...authenticationWorld(metrics, log),
+        ...authenticationDeps(metrics, log),
         ...(options.quotas === undefined ? {} : { quotas: options.quotas }),
         ...(options.signIn === undefined ? {} : { signIn: options.signIn }),
         budgets: options.budgets ?? new MemoryBudgets(),
@@ -241,7 +241,7 @@ export class Gateway {
     try {
       const { now } = this.#services
       const model = await runCooperatively(reconcile(previous?.model, written), now)
-      next = await compileProgramInSlices(model, previous, this.#services)
+      next = await compileProgramCooperatively(model, previous, this.#services)
       const { diagnostics } = next
       if (isStrict && diagnostics.some(({ severity }) => severity === 'error'))
         return this.#giveUp(next, diagnostics)

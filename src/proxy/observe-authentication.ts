@@ -14,7 +14,7 @@ import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 
 /** Whom authentication tells of its keys and tokens. */
-export function authenticationWorld(
+export function authenticationDeps(
   metrics: Metrics,
   log: Logger,
 ): NonNullable<CompileDeps['world']> {

@@ -5,13 +5,14 @@ import {
   downstreamConnectionsClosed,
   downstreamReceivedBytes,
   downstreamSentBytes,
+  http2Errors,
   http2Floods,
   http2Resets,
   http2ResetsSent,
 } from '../telemetry/definitions/downstream.ts'
 import { limitHits } from '../telemetry/definitions/limits.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import type { Flood, Http2Count, ResetReason } from '../wire/http2/limits.ts'
+import type { ConnectionError, Flood, Http2Count, ResetReason } from '../wire/http2/limits.ts'
 import { sourceOf } from './access-record.ts'
 import type { ResetLog } from './reset-log.ts'
 import type { ClosedWord, Serving, WireProtocol } from './serving.ts'
@@ -21,7 +22,9 @@ const FLOODS = {
   'too-many-resets': ['resets', 'http2-resets'],
   'too-many-pings': ['pings', 'http2-control-frames'],
   'too-many-settings': ['settings', 'http2-control-frames'],
+  'too-many-priorities': ['priorities', 'http2-control-frames'],
   'too-many-empty-frames': ['empty-frames', 'http2-control-frames'],
+  'too-many-window-updates': ['window-updates', 'http2-overhead'],
   'too-much-overhead': ['overhead', 'http2-overhead'],
   'too-many-header-frames': ['header-frames', 'http2-header-frames'],
   'too-much-unread': ['unread', 'http2-unread'],
@@ -64,6 +67,11 @@ export class ServedSeries implements Serving {
     this.#metrics.counter(http2Floods).of(this.#labels).at(kind).inc()
     this.#limit(limit)
     this.#resetLog.flooded(this.#labels.listener, kind, source && sourceOf({ source }))
+  }
+
+  failed(error: ConnectionError, source?: Source): void {
+    this.#metrics.counter(http2Errors).of(this.#labels).at(error).inc()
+    this.#resetLog.failed(this.#labels.listener, error, source && sourceOf({ source }))
   }
 
   reset(reason: ResetReason): void {

@@ -1,9 +1,11 @@
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { ModelAttempt } from '../program/model-call.ts'
+import type { PassingBody } from '../program/model-response.ts'
 import type { PlacedPart } from '../program/way-back.ts'
 import type { Downstream } from '../wire/downstream.ts'
 import type { FieldLines, NameSet } from '../wire/http1/field-lines.ts'
-import type { Fields } from '../wire/http1/fields.ts'
+import { type Fields, joinedValue } from '../wire/http1/fields.ts'
+import { framedHead } from '../wire/http1/framed-head.ts'
 import type { RequestHead } from '../wire/http1/head.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 import type { BodySink } from '../wire/streams.ts'
@@ -40,6 +42,8 @@ export class PolicyDownstream implements Downstream {
   #response: ResponsePass | undefined = undefined
   /** Reads what the backend sends, and changes nothing. */
   #tap: ((bytes: Uint8Array) => void) | undefined = undefined
+  /** The response of a provider that no policy has a part in: it goes straight to the client. */
+  #passing: PassingBody | undefined = undefined
 
   constructor(state: RequestState, limits: TransformLimits, events: PolicyEvents) {
     this.#state = state
@@ -92,19 +96,25 @@ export class PolicyDownstream implements Downstream {
   reframe(attempt: ModelAttempt | undefined): KeptBody | undefined {
     if (attempt === undefined) return undefined
     const { length } = attempt.body
-    // All else of it is as it was read.
-    const head = Object.create(this.#client.head) as RequestHead
-    head.framing = length === 0 ? 'none' : 'length'
-    head.length = length
-    this.head = head
+    this.head = framedHead(this.#client.head, length === 0 ? 'none' : 'length', length)
     return KeptBody.of(attempt.body)
   }
 
   // The response.
 
-  respond(head: ResponseHead): boolean {
+  respond(head: ResponseHead, dropped: NameSet, lines: FieldLines): boolean {
+    this.#passing = this.#passingBody(head)
+    if (this.#passing !== undefined) return this.#client.respond(head, dropped, lines)
     this.#begin(head)
     return true
+  }
+
+  #passingBody(head: ResponseHead): PassingBody | undefined {
+    const { backend, route, selection } = this.#state
+    const response = selection?.attempt?.response
+    if (response === undefined || backend?.responseParts || route?.responseParts) return undefined
+    const isChunked = head.framing === 'chunked'
+    return response.pass(head.status, (name) => joinedValue(head.fields, name), isChunked)
   }
 
   /** The gateway responds, instead of all that was there before. */
@@ -113,6 +123,7 @@ export class PolicyDownstream implements Downstream {
   }
 
   #begin(source: ResponseHead | Reply): void {
+    this.#passing = undefined
     this.#response?.drop()
     const state = this.#state
     const { backend, route } = state
@@ -156,6 +167,12 @@ export class PolicyDownstream implements Downstream {
 
   /** What came is read to a buffer that is used again, so that what is held is a copy. */
   write(bytes: Buffer, asWire: boolean, octets: number): boolean {
+    const passing = this.#passing
+    if (passing !== undefined) {
+      const passed = passing.write(bytes)
+      if (passed === bytes) return this.#client.write(bytes, asWire, octets)
+      return passed.length === 0 || this.#client.write(asBuffer(passed), asWire, passed.length)
+    }
     const chain = this.#response?.chain
     if (chain === undefined) return true
     this.#tap?.(bytes)
@@ -164,17 +181,25 @@ export class PolicyDownstream implements Downstream {
   }
 
   flush(): void {
-    this.#response?.flush()
+    if (this.#passing === undefined) this.#response?.flush()
+    else this.#client.flush()
   }
 
   end(trailers: Fields | undefined): void {
-    this.#response?.chain.end(trailers)
+    const passing = this.#passing
+    if (passing === undefined) {
+      this.#response?.chain.end(trailers)
+      return
+    }
+    const rest = passing.end()
+    if (rest.length > 0) this.#client.write(asBuffer(rest), false, rest.length)
+    this.#client.end(trailers, false)
   }
 
   /** The client takes more of the response. */
   drained(): void {
     const chain = this.#response?.chain
-    if (chain?.isPlain === true) this.#state.delivery?.proceed()
+    if (this.#passing !== undefined || chain?.isPlain === true) this.#state.delivery?.proceed()
     else chain?.resume()
   }
 
@@ -244,6 +269,12 @@ export class PolicyDownstream implements Downstream {
   endTunnel(): void {
     this.#client.endTunnel()
   }
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes)
+    ? bytes
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
 function isReply(why: unknown): why is Reply {

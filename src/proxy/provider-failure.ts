@@ -10,9 +10,11 @@ export function isFailure(status: number): boolean {
 const MAX_REST = 3_600_000
 
 export function restAfter({ fields }: ResponseHead): number {
-  const exact = Number(joinedValue(fields, 'retry-after-ms') ?? Number.NaN)
+  const exact = Number.parseFloat(joinedValue(fields, 'retry-after-ms') ?? '')
   if (exact >= 0) return Math.min(exact, MAX_REST)
-  const text = joinedValue(fields, 'retry-after') ?? ''
-  const wait = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - Date.now()
+  const text = (joinedValue(fields, 'retry-after') ?? '').trim()
+  // Some providers write parts of seconds.
+  const isSeconds = /^\d+(?:\.\d+)?$/.test(text)
+  const wait = isSeconds ? Number(text) * 1_000 : Date.parse(text) - Date.now()
   return wait > 0 ? Math.min(wait, MAX_REST) : 0
 }

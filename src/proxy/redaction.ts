@@ -17,6 +17,13 @@ const ALWAYS: ReadonlySet<string> = new Set([
   'destination',
   'proxy',
   'backend',
+  'mcp.methodName',
+  'mcp.tool.target',
+  'mcp.tool.name',
+  'mcp.prompt.target',
+  'mcp.prompt.name',
+  'mcp.resource.target',
+  'mcp.resource.name',
 ])
 
 /** May hold credentials, whatever anybody asks to have shown. */

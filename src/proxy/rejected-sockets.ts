@@ -3,7 +3,7 @@ import { reasonOf } from '../wire/http1/reasons.ts'
 
 const BUSY = `HTTP/1.1 503 ${reasonOf(503)}\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`
 /** Clients that are told at the same time; there are descriptors in reserve for them. */
-const MOST = 16
+const MAX_SOCKETS = 16
 /** Milliseconds that one may take to hear it. */
 const LONGEST = 500
 
@@ -12,7 +12,7 @@ export class TurnedAway {
   #count = 0
 
   report(socket: Socket): void {
-    if (this.#count >= MOST) {
+    if (this.#count >= MAX_SOCKETS) {
       socket.destroy()
       return
     }

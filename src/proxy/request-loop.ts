@@ -349,7 +349,7 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
   }
 
   undelivered(state: RequestState, status: number, reason: string): void {
-    this.#reply(state, undeliveredReply(status, reason))
+    this.#reply(state, undeliveredReply(status, reason, state.call && state.retries))
   }
 
   mirrorBroke(state: RequestState, error: unknown): void {

@@ -4,6 +4,7 @@ import { errorIn } from '../exchange/policy-error.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { PlacedPart } from '../program/way-back.ts'
 import type { Downstream } from '../wire/downstream.ts'
+import { framedHead } from '../wire/http1/framed-head.ts'
 import type { RequestHead } from '../wire/http1/head.ts'
 import { BodyChain, type ChainEvents } from './body-chain.ts'
 import type { KeptBody, Room } from './kept-body.ts'
@@ -103,10 +104,7 @@ export class RequestTransform {
     const received = this.#client.head
     const isWhole = chain.isWhole && chain.trailers === undefined
     if (!isWhole && !chain.isChanged) return received
-    // All else of it is as it was read.
-    const head = Object.create(received) as RequestHead
-    head.framing = !isWhole ? 'chunked' : chain.size === 0 ? 'none' : 'length'
-    head.length = isWhole ? chain.size : -1
-    return head
+    const framing = !isWhole ? 'chunked' : chain.size === 0 ? 'none' : 'length'
+    return framedHead(received, framing, isWhole ? chain.size : -1)
   }
 }

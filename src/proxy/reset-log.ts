@@ -5,7 +5,8 @@ import type { ResetReason } from '../wire/http2/limits.ts'
 const PERIOD = 1_000
 
 /**
- * Says in the log which streams the gateway reset, and which connections it ended as floods: the
+ * Says in the log which streams the gateway reset, and which connections it ended, as floods or
+ * because of an error: the
  * first at once, then one record a second of each sort at most, which says how many there were since
  * the one before.
  */
@@ -27,6 +28,11 @@ export class ResetLog {
   /** A connection ended because of what its client did too much of; `address` is the last one's. */
   flooded(listener: string, kind: string, address: string | undefined): void {
     this.#note({ listener, error: 'flood', kind }, { 'src.addr': address })
+  }
+
+  /** The same because of what HTTP/2 does not allow. */
+  failed(listener: string, code: string, address: string | undefined): void {
+    this.#note({ listener, error: 'connection-error', code }, { 'src.addr': address })
   }
 
   #note(record: Readonly<Record<string, string>>, more: object = {}): void {

@@ -1,6 +1,6 @@
 import type { Source } from '../exchange/connection.ts'
 import type { ClosingWord } from '../wire/downstream.ts'
-import type { Http2Count, Http2Observer } from '../wire/http2/limits.ts'
+import type { ConnectionError, Http2Count, Http2Observer } from '../wire/http2/limits.ts'
 import type { StreamEnd } from './stream-types.ts'
 
 export type WireProtocol = 'http1' | 'http2' | 'tls' | 'tcp'
@@ -15,6 +15,7 @@ export interface Serving extends Http2Observer {
   closed(reason: ClosedWord): void
   /** `source`: the client, where it is known. */
   counted(what: Http2Count, source?: Source): void
+  failed(error: ConnectionError, source?: Source): void
 }
 
 /** What of HTTP/2 ends the connection. */
@@ -22,7 +23,9 @@ export const CLOSED_BY: { readonly [what in Http2Count]?: ClosedWord } = {
   'too-many-resets': 'limit',
   'too-many-pings': 'limit',
   'too-many-settings': 'limit',
+  'too-many-priorities': 'limit',
   'too-many-empty-frames': 'limit',
+  'too-many-window-updates': 'limit',
   'too-much-overhead': 'limit',
   'too-many-header-frames': 'limit',
   'too-much-unread': 'limit',

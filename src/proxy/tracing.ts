@@ -110,7 +110,10 @@ export class RequestTrace implements ActiveTrace {
     const route = run.route?.name ?? ''
     span.name = route === '' ? exchange.request.method : `${exchange.request.method} ${route}`
     const attributes = this.#allowed(attributesOf(run))
-    for (const { name, valueIn } of fields) attributes[name] = attributeOf(valueIn(variables))
+    for (const { name, valueIn, entriesIn } of fields) {
+      if (entriesIn === undefined) attributes[name] = attributeOf(valueIn(variables))
+      else for (const [own, value] of entriesIn(variables)) attributes[own] = attributeOf(value)
+    }
     span.attributes = attributes
     if (exchange.status >= 500 || exchange.status === 0) {
       span.status = 'error'

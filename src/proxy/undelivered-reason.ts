@@ -14,9 +14,10 @@ function undeliveredReason(status: number, reason: string): Reason {
   return isReset(reason) ? 'upstream-reset' : 'upstream-invalid'
 }
 
-/** What the client is told. */
-export function undeliveredReply(status: number, reason: string): Reply {
+/** What the client is told. `tries`: of a call to a model, how often it was tried again. */
+export function undeliveredReply(status: number, reason: string, tries = 0): Reply {
   const isBusy = reason === 'overloaded' || reason === 'pending-timeout'
   const headers = isBusy ? RETRY_AFTER : NO_EDIT
-  return { ...reply(status, undeliveredReason(status, reason), '', headers), detail: reason }
+  const said = { ...reply(status, undeliveredReason(status, reason), '', headers), detail: reason }
+  return tries > 0 ? { ...said, isFinal: true } : said
 }

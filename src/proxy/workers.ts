@@ -45,8 +45,8 @@ export class Workers {
   #settings: Settings
   readonly #count: number
   readonly #log: Logger
-  readonly #whenDecided: (decided: Decided) => void
-  readonly #whenEnded: (outcome: WorkerEnd) => void
+  readonly #onDecided: (decided: Decided) => void
+  readonly #onEnded: (outcome: WorkerEnd) => void
   readonly #workers = new Map<number, Worker>()
   readonly #waiting = new Map<number, (report: Report | undefined) => void>()
   readonly #ticketSecret = randomBytes(32)
@@ -73,8 +73,8 @@ export class Workers {
     settings: Settings,
     count: number,
     log: Logger,
-    whenDecided: (decided: Decided) => void = () => {},
-    whenEnded: (outcome: WorkerEnd) => void = () => {},
+    onDecided: (decided: Decided) => void = () => {},
+    onEnded: (outcome: WorkerEnd) => void = () => {},
     budgets?: BudgetStore,
   ) {
     this.#quotas = new QuotaOwner({
@@ -85,12 +85,12 @@ export class Workers {
       },
       budgets,
     })
-    this.#whenEnded = whenEnded
+    this.#onEnded = onEnded
     this.#entry = entry
     this.#settings = settings
     this.#count = count
     this.#log = log
-    this.#whenDecided = whenDecided
+    this.#onDecided = onDecided
   }
 
   /** How many of them serve the configuration that runs. */
@@ -201,7 +201,7 @@ export class Workers {
         return
       }
       if (report.kind === 'decided') {
-        this.#whenDecided(report)
+        this.#onDecided(report)
         return
       }
       const waiting = this.#waiting.get(report.id)
@@ -221,7 +221,7 @@ export class Workers {
     this.#quotas.ended(worker.serial)
     this.signIn.ended(worker.serial)
     const isRejected = this.#rejected.delete(worker.serial)
-    this.#whenEnded(this.#isDraining ? 'stopped' : isRejected ? 'not-applied' : 'crashed')
+    this.#onEnded(this.#isDraining ? 'stopped' : isRejected ? 'not-applied' : 'crashed')
     if (this.#isDraining || this.#model === undefined) return
     if (!isRejected)
       this.#log.error('worker', { worker: worker.number, error: 'the worker ended', reason })

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer as createHttp2Server } from 'node:http2'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { after, describe, it } from 'node:test'
 import type { Exchange } from '../exchange/exchange.ts'
@@ -8,6 +11,7 @@ import type { UpstreamSettings } from '../model/settings.ts'
 import { backendTLS } from '../policies/backend-tls/schema.ts'
 import { connectionLimits } from '../policies/connection-limits/schema.ts'
 import { healthCheck } from '../policies/health-check/schema.ts'
+import { http } from '../policies/http/schema.ts'
 import { loadBalancer } from '../policies/load-balancer/schema.ts'
 import { outlierDetection } from '../policies/outlier-detection/schema.ts'
 import { tcp } from '../policies/tcp/schema.ts'
@@ -48,6 +52,7 @@ const POLICY = {
   backendTLS: (input: unknown) => policy('backendTLS', backendTLS.parse(input)),
   connectionLimits: (input: unknown) => policy('connectionLimits', connectionLimits.parse(input)),
   healthCheck: (input: unknown) => policy('healthCheck', healthCheck.parse(input)),
+  http: (input: unknown) => policy('http', http.parse(input)),
   loadBalancer: (input: unknown) => policy('loadBalancer', loadBalancer.parse(input)),
   outlierDetection: (input: unknown) => policy('outlierDetection', outlierDetection.parse(input)),
   tcp: (input: unknown) => policy('tcp', tcp.parse(input)),
@@ -275,6 +280,21 @@ describe('dynamic backends', () => {
     computed.close()
     assert.ok(await eventually(() => server.sockets.size === 0))
     await server.close()
+  })
+
+  it('speak HTTP/2 if the policy says so', async () => {
+    const versions: string[] = []
+    const server = createHttp2Server((request, response) => {
+      versions.push(request.httpVersion)
+      response.end('ok')
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const own = openCluster(dynamic, [POLICY.http({ version: 'HTTP2' })], free)
+    const { port } = server.address() as AddressInfo
+    assert.equal(await ask(own, asking(`127.0.0.1:${port}`)), 200)
+    assert.deepEqual(versions, ['2.0'])
+    own.close()
+    server.close()
   })
 
   for (const host of ['127.0.0.1', 'localhost', '[::1]', '169.254.169.254', '[::ffff:127.0.0.1]']) {

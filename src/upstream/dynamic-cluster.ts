@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Endpoint } from '../model/backend.ts'
-import type { Choice } from './cluster.ts'
+import type { Choice, RequestPool } from './cluster.ts'
 import type { ClusterPlan } from './cluster-plan.ts'
 import type { ClusterCounts, ClusterDeps, ClusterExpressions, OpenCluster } from './clusters.ts'
 import { dialer } from './connect.ts'
@@ -11,8 +11,8 @@ import {
   dialOptions,
   endpointName,
   followName,
+  openPool,
 } from './fixed-cluster.ts'
-import { Pool } from './pool.ts'
 
 /** Targets that connections are kept for; whoever was not asked for longest makes room. */
 const MAX_TARGETS = 1_024
@@ -20,7 +20,7 @@ const MAX_TARGETS = 1_024
 interface Target {
   readonly endpoint: string
   readonly host: string
-  readonly pool: Pool
+  readonly pool: RequestPool
   readonly unfollow: () => void
 }
 
@@ -78,7 +78,7 @@ export class DynamicCluster implements OpenCluster {
 
   counts(): ClusterCounts {
     const pools = [...this.#targets.values()].map(({ pool }) => pool)
-    const sum = (count: (pool: Pool) => number) =>
+    const sum = (count: (pool: RequestPool) => number) =>
       pools.reduce((total, pool) => total + count(pool), 0)
     return {
       open: sum(({ open }) => open),
@@ -104,7 +104,7 @@ export class DynamicCluster implements OpenCluster {
     const options = { ...dialOptions(endpoint, this.#plan, this.#clusterDeps), refusesLocal }
     const { host, port } = endpoint
     const dial = dialer({ kind: 'tcp', host, port }, options)
-    const pool = new Pool(dial, this.#plan.pool, deadlines, observe?.(this.name))
+    const pool = openPool(dial, this.#plan, deadlines, observe?.(this.name))
     if (this.#isClosed) pool.close()
     const unfollow = this.#isClosed ? () => {} : followName(this.#clusterDeps, host, pool)
     return { endpoint: endpointName(endpoint), host: authorityOf(endpoint), pool, unfollow }

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import type { Exchange, PickedEndpoints } from '../exchange/exchange.ts'
 import type { Endpoint, UnixEndpoint } from '../model/backend.ts'
+import type { Deadlines } from '../wire/deadlines.ts'
 import { type BackendTLS, handshakeWith, PLAIN_TLS } from './backend-tls.ts'
 import { type Balanced, type Balancer, balancer } from './balance.ts'
 import type { Attempt, Choice, RequestPool } from './cluster.ts'
@@ -12,7 +13,7 @@ import type {
   ClusterObserver,
   OpenCluster,
 } from './clusters.ts'
-import { type Destination, type DialOptions, dialer } from './connect.ts'
+import { type Destination, type Dial, type DialOptions, dialer } from './connect.ts'
 import { watchHealth } from './health.ts'
 import { http2Pool } from './http2-pool.ts'
 import { type OutlierEvents, Outliers } from './outlier.ts'
@@ -74,10 +75,7 @@ export class FixedCluster implements OpenCluster {
     this.#isFailure = expressions.isFailure
     this.#members = endpoints.map((endpoint, at) => {
       const dial = dialer(destinationOf(endpoint), dialOptions(endpoint, plan, clusterDeps))
-      const pool = plan.isHttp2
-        ? http2Pool(dial, plan.pool, deadlines, observer)
-        : new Pool(dial, plan.pool, deadlines, observer)
-      return new Member(endpoint, pool, at)
+      return new Member(endpoint, openPool(dial, plan, deadlines, observer), at)
     })
     const follows = endpoints.map((endpoint, at) => {
       const { pool } = this.#members[at] as Member
@@ -91,13 +89,17 @@ export class FixedCluster implements OpenCluster {
         ? []
         : endpoints.map((endpoint, at) => {
             const destination = destinationOf(endpoint, healthCheck.port)
-            const options = dialOptions(endpoint, plan, clusterDeps)
+            // Servers of gRPC often have another port for it, of HTTP/1.1.
+            const { port } = healthCheck
+            const isSamePort = port === undefined || ('port' in endpoint && port === endpoint.port)
+            const isHttp2 = plan.isHttp2 && isSamePort
+            const options = dialOptions(endpoint, { ...plan, isHttp2 }, clusterDeps)
             const dial = dialer(destination, { ...options, timeout: healthCheck.timeout })
             const member = this.#members[at] as Member
             const host = 'path' in endpoint ? 'localhost' : authorityOf(endpoint)
             return watchHealth(
               healthCheck,
-              { dial, host, deadlines, limits: plan.pool.head },
+              { dial, host, deadlines, limits: plan.pool.head, isHttp2 },
               {
                 checked: (outcome) => observer?.checked(member.name, outcome),
                 changed: (isHealthy) => {
@@ -221,6 +223,17 @@ class Chosen implements Choice {
     this.#isDone = true
     this.#cluster.over(this.#member, this.#exchange, attempt)
   }
+}
+
+/** In the version that the backend speaks. */
+export function openPool(
+  dial: Dial,
+  { isHttp2, pool }: ClusterPlan,
+  deadlines: Deadlines,
+  observer: ClusterObserver | undefined,
+): RequestPool {
+  if (isHttp2) return http2Pool(dial, pool, deadlines, observer)
+  return new Pool(dial, pool, deadlines, observer)
 }
 
 /** Has connections follow a name; returns how to end it. */

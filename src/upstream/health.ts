@@ -1,7 +1,10 @@
 import type { Deadlines } from '../wire/deadlines.ts'
 import { ClientConnection } from '../wire/http1/client-connection.ts'
-import type { HeadLimits } from '../wire/http1/message.ts'
+import { HEAD_LIMITS, type HeadLimits } from '../wire/http1/message.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
+import { ClientSession } from '../wire/http2/client.ts'
+import { SESSION_OPTIONS } from '../wire/http2/client-limits.ts'
+import type { UpstreamConnection } from '../wire/upstream-connection.ts'
 import type { Dial, Dialing } from './connect.ts'
 
 /** The value of the policy `healthCheck`. Times are milliseconds. */
@@ -35,6 +38,8 @@ export interface Probed {
   readonly host: string
   readonly deadlines: Deadlines
   readonly limits?: HeadLimits | undefined
+  /** The endpoint is asked in HTTP/2, also in the clear. */
+  readonly isHttp2?: boolean
   readonly random?: () => number
 }
 
@@ -80,51 +85,58 @@ export function watchHealth(check: HealthCheck, probed: Probed, events: HealthEv
 /** One check, on a connection of its own: that new ones can be opened is part of the question. */
 export function probe(
   check: HealthCheck,
-  { dial, host, deadlines, limits }: Probed,
+  { dial, host, deadlines, limits = HEAD_LIMITS, isHttp2 = false }: Probed,
   judge: (outcome: CheckOutcome) => void,
 ): Dialing {
-  let connection: ClientConnection | undefined
+  let close = () => {}
   let isOver = false
   const finish = (outcome: CheckOutcome | undefined) => {
     if (isOver) return
     isOver = true
     clearTimeout(timer)
     dialing.cancel()
-    connection?.abort()
+    close()
     if (outcome !== undefined) judge(outcome)
   }
   const timer = setTimeout(() => finish('timeout'), check.timeout)
   const dialing = dial({
     opened: (socket) => {
       const { http } = check
-      connection = new ClientConnection(socket, deadlines, limits)
-      if (http === undefined) {
-        finish('healthy')
+      const ask = (connection: UpstreamConnection, named: readonly string[]) => {
+        if (http === undefined) return
+        const head = headOf(http.path, [`Host: ${http.host ?? host}`, ...named])
+        connection.send('GET', head, false, check.timeout, {
+          interim: () => {},
+          response: ({ status }: ResponseHead) => {
+            finish(http.codes.includes(status) ? 'healthy' : 'unhealthy')
+            return false
+          },
+          data: () => true,
+          ended: () => {},
+          failed: (reason) => finish(reason === 'timeout' ? 'timeout' : 'unhealthy'),
+          drained: () => {},
+        })
+      }
+      if (http === undefined || !isHttp2) {
+        const connection = new ClientConnection(socket, deadlines, limits)
+        close = () => connection.abort()
+        if (http === undefined) finish('healthy')
+        else ask(connection, ['Connection: close'])
         return
       }
-      connection.send('GET', headOf(http.path, http.host ?? host), false, check.timeout, {
-        interim: () => {},
-        response: ({ status }: ResponseHead) => {
-          finish(http.codes.includes(status) ? 'healthy' : 'unhealthy')
-          return false
-        },
-        data: () => true,
-        ended: () => {},
-        failed: (reason) => finish(reason === 'timeout' ? 'timeout' : 'unhealthy'),
-        drained: () => {},
+      const session = new ClientSession(socket, { ...SESSION_OPTIONS, head: limits }, deadlines, {
+        ready: (own) => ask(own.open(), []),
+        freed: () => {},
+        closed: () => finish('unhealthy'),
       })
+      close = () => session.destroy('closed')
     },
     failed: (reason) => finish(reason === 'connect-timeout' ? 'timeout' : 'unhealthy'),
   })
   return { cancel: () => finish(undefined) }
 }
 
-function headOf(path: string, host: string): string {
-  const lines = [
-    `GET ${path} HTTP/1.1`,
-    `Host: ${host}`,
-    'User-Agent: portcullis-health-check',
-    'Connection: close',
-  ]
+function headOf(path: string, named: readonly string[]): string {
+  const lines = [`GET ${path} HTTP/1.1`, ...named, 'User-Agent: portcullis-health-check']
   return `${lines.join('\r\n')}\r\n\r\n`
 }

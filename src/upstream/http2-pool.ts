@@ -12,8 +12,11 @@ export function http2Pool(
   deadlines: Deadlines,
   observer?: PoolObserver,
 ): RequestPool {
-  const { max, maxPending } = options
+  const { max, maxPending, idleTimeout, connectTimeout } = options
   const own = {
+    idleTimeout,
+    connectTimeout,
+    maxStreams: options.maxRequestsPerConnection ?? Number.POSITIVE_INFINITY,
     ...(Number.isFinite(max) ? { max } : {}),
     ...(maxPending === undefined ? {} : { maxPending }),
     ...(options.maxAge === undefined ? {} : { maxAge: options.maxAge }),
@@ -46,8 +49,10 @@ const OFFENCES: ReadonlyMap<string, Http2Offence> = new Map<string, Http2Offence
   ['http2-error', 'protocol'],
   ['too-many-pings', 'control-frames'],
   ['too-many-settings', 'control-frames'],
+  ['too-many-priorities', 'control-frames'],
   ['too-many-empty-frames', 'control-frames'],
   ['too-many-header-frames', 'protocol'],
+  ['too-many-window-updates', 'overhead'],
   ['too-much-overhead', 'overhead'],
   ['ping-timeout', 'ping-timeout'],
 ])

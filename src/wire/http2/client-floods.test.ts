@@ -29,6 +29,7 @@ async function greeted(): Promise<ScriptedUpstream> {
 
 const OK = [[':status', '200']] as const
 const CALM = 11
+const PRIORITY = 2
 const head = (id = 1) => frame(HEADERS, END_HEADERS, id, fieldBlock(OK))
 const times = (count: number, bytes: Buffer) => Buffer.concat(Array(count).fill(bytes))
 
@@ -39,18 +40,17 @@ describe('floods of an upstream', () => {
     ['responses to no PING', frame(PING, 1, 0, Buffer.alloc(8)), 'too-many-pings'],
     ['SETTINGS', NO_SETTINGS, 'too-many-settings'],
     ['DATA without data', blank, 'too-many-empty-frames'],
-    ['WINDOW_UPDATE', frame(WINDOW_UPDATE, 0, 0, words(1)), 'too-much-overhead'],
+    ['PRIORITY', frame(PRIORITY, 0, 1, Buffer.from([0, 0, 0, 3, 1])), 'too-many-priorities'],
+    ['WINDOW_UPDATE', frame(WINDOW_UPDATE, 0, 0, words(1)), 'too-many-window-updates'],
     ['frames that nobody knows', frame(0x2a, 0, 0, Buffer.alloc(16_384)), 'too-much-overhead'],
   ] as const) {
     it(name, async () => {
       const upstream = await greeted()
       const asked = upstream.ask()
       await upstream.say(head())
-      const flood = times(
-        count === 'too-much-overhead' ? Math.ceil(6e6 / bytes.length) : 8_000,
-        bytes,
-      )
-      await upstream.say(flood)
+      // Of these bytes are counted, of the others frames.
+      const isOfBytes = /overhead|window/.test(count)
+      await upstream.say(times(isOfBytes ? Math.ceil(6e6 / bytes.length) : 8_000, bytes))
       assert.ok(upstream.counts.includes(count))
       assert.deepEqual(asked.reported, ['200', `failed ${count}`])
       assert.deepEqual(upstream.codes(7), [CALM])

@@ -203,7 +203,7 @@ export abstract class ClientFrames
   protected override abandon(reason: string): void {
     for (const stream of [...this.streams.values()]) {
       this.remove(stream, 'over')
-      stream.gone(reason)
+      stream.gone(reason, reason === 'reset')
     }
   }
 

@@ -22,6 +22,8 @@ export interface SessionOptions extends FloodLimits {
   readonly minPingInterval: number
   /** After about so long a connection takes no more streams. */
   readonly maxAge: number
+  /** After so many streams it takes no more. */
+  readonly maxStreams: number
   /** For requests that name no host. */
   readonly authority: string
   readonly head: HeadLimits
@@ -45,6 +47,7 @@ export const SESSION_OPTIONS: SessionOptions = {
   // Servers of gRPC allow one in five minutes by default, and their clock is not ours.
   minPingInterval: 310_000,
   maxAge: 3_600_000,
+  maxStreams: Number.POSITIVE_INFINITY,
   authority: 'localhost',
   head: HEAD_LIMITS,
   // An upstream is near: there bytes cost less than the time to save them.

@@ -166,7 +166,11 @@ describe('answers', () => {
       (stream) => stream.close(constants.NGHTTP2_INTERNAL_ERROR),
       ['failed reset'],
     ],
-    ['a connection that breaks', (stream) => stream.session?.socket.destroy(), ['failed reset']],
+    [
+      'a connection that breaks before anything came',
+      (stream) => stream.session?.socket.destroy(),
+      ['failed reset untouched'],
+    ],
     [
       'less than the length',
       (stream) => {

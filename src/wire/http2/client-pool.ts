@@ -172,7 +172,7 @@ export class Http2Pool implements SessionEvents, Timed {
     const needed = Math.ceil(this.#waiting.size / streams)
     // Those that take no more streams must not keep new ones from being opened.
     let usable = 0
-    for (const session of this.#sessions) if (!session.isClosing) usable++
+    for (const session of this.#sessions) if (!session.isRetired) usable++
     while (this.dialing < needed && this.dialing + usable < max) this.#openOne()
   }
 

@@ -278,9 +278,10 @@ export class ClientStream implements UpstreamConnection, WireStream {
     this.#fail('goaway', !this.#isResponding)
   }
 
-  gone(reason: string): void {
+  /** `isLost`: with its connection. Nothing of a response says that the request was looked at. */
+  gone(reason: string, isLost = false): void {
     if (!this.hasEnded) {
-      this.#fail(reason, false)
+      this.#fail(reason, isLost && !this.#isResponding && this.#interim === 0)
       return
     }
     // The response is here, if not with whoever asked; §8.1: no more of the request is wanted.

@@ -44,6 +44,8 @@ export class ClientSession extends ClientFrames implements Timed {
   readonly #openedAt: number = performance.now()
   readonly #retireAt: number
   #count = 0
+  /** Streams so far, those that are over too. */
+  #opened = 0
   #isReady = false
   #isClosing = false
   #isClosed = false
@@ -91,7 +93,12 @@ export class ClientSession extends ClientFrames implements Timed {
   }
 
   get hasRoom(): boolean {
-    return this.#isReady && !this.isClosing && !this.isOver && this.#count < this.#max
+    return this.#isReady && !this.isRetired && !this.isOver && this.#count < this.#max
+  }
+
+  /** It closes when the streams that it was opened for are over, and takes no others. */
+  get isRetired(): boolean {
+    return this.isClosing || this.#opened >= this.#options.maxStreams
   }
 
   get isClosing(): boolean {
@@ -106,6 +113,7 @@ export class ClientSession extends ClientFrames implements Timed {
   /** Room for one request. */
   open(): ClientStream {
     this.#count++
+    this.#opened++
     return new ClientStream(this)
   }
 
@@ -127,7 +135,7 @@ export class ClientSession extends ClientFrames implements Timed {
     if (this.#count === 0) {
       this.#idleSince = performance.now()
       if (this.reads !== undefined) this.reads.isResting = true
-      if (this.isClosing) this.#end()
+      if (this.isRetired) this.#end()
     }
     if (this.hasRoom) this.#events.freed(this)
   }

@@ -18,7 +18,6 @@ import {
   ACK,
   COMPRESSION_ERROR,
   CONTINUATION,
-  DEFAULT_WINDOW,
   END_STREAM,
   ENHANCE_YOUR_CALM,
   FLOW_CONTROL_ERROR,
@@ -29,7 +28,9 @@ import {
   PROTOCOL_ERROR,
   SETTINGS,
   STREAM_CLOSED,
+  WINDOW_UPDATE,
 } from './protocol.ts'
+import { ReceiveWindow } from './receive-window.ts'
 import type { StreamOutput } from './stream-output.ts'
 
 /** All blocks are read into this one, and out of it before the next. */
@@ -88,12 +89,9 @@ export abstract class ConnectionFrames<Stream extends WireStream>
     deadline: Number.POSITIVE_INFINITY,
     expire: () => this.#expireStreams(),
   }
-  readonly #connectionWindow: number
+  readonly #window: ReceiveWindow
   readonly #blocks: HeaderBlocks
   readonly #decoder: HpackDecoder
-  /** What the peer may send on all streams together, and what it was not told of. */
-  #window: number
-  #returned = 0
 
   /** `listSize`: bytes of a header block, as HPACK counts them. */
   constructor(
@@ -110,10 +108,9 @@ export abstract class ConnectionFrames<Stream extends WireStream>
     deadlines.add(this.#times)
     this.observer = observer
     this.guard = new FloodGuard(limits, observer, (what) => this.calm(what))
-    this.#connectionWindow = limits.connectionWindow
+    this.#window = new ReceiveWindow(limits.connectionWindow)
     this.#blocks = new HeaderBlocks(listSize)
     this.#decoder = new HpackDecoder(listSize)
-    this.#window = Math.max(limits.connectionWindow, DEFAULT_WINDOW)
     const encoder = new HpackEncoder(limits.codesTexts)
     this.output = new ConnectionOutput(socket, peer, this.guard, this, encoder, broke)
   }
@@ -149,12 +146,23 @@ export abstract class ConnectionFrames<Stream extends WireStream>
   // What streams ask for.
 
   returnWindow(octets: number): void {
-    this.#returned += octets
-    if (this.#returned * 2 < this.#connectionWindow || this.isOver) return
-    this.output.frames.windowUpdate(0, this.#returned)
+    if (octets > 0) this.#grow(this.#window.giveBack(octets))
+  }
+
+  /** Whether streams hold so much that one that takes its bytes may be kept waiting. */
+  protected isWindowScarce(): boolean {
+    return this.#window.isScarce()
+  }
+
+  /** A stream is kept waiting by what others hold. */
+  extendWindow(): void {
+    if (!this.isOver) this.#grow(this.#window.extend())
+  }
+
+  #grow(octets: number): void {
+    if (octets === 0 || this.isOver) return
+    this.output.frames.windowUpdate(0, octets)
     this.output.schedule()
-    this.#window += this.#returned
-    this.#returned = 0
   }
 
   returnStreamWindow(stream: Stream, octets: number): void {
@@ -186,11 +194,11 @@ export abstract class ConnectionFrames<Stream extends WireStream>
 
   beginData(id: number, length: number, padding: number, ends: boolean): boolean {
     const isMisplaced = !this.#isInOrder() || this.isIdle(id)
-    if (isMisplaced || length > this.#window) {
+    if (isMisplaced || !this.#window.spend(length)) {
       this.fail(isMisplaced ? PROTOCOL_ERROR : FLOW_CONTROL_ERROR)
       return false
     }
-    this.#window -= length
+    this.#grow(this.#window.due())
     const stream = this.streams.get(id)
     if (stream === undefined || stream.hasEnded || length > stream.window) {
       this.returnWindow(length)
@@ -240,7 +248,9 @@ export abstract class ConnectionFrames<Stream extends WireStream>
     else if (type === HEADERS)
       error = id === 0 ? PROTOCOL_ERROR : blocks.headers(id, flags, bytes, from, end)
     else {
-      this.guard.overhead(FRAME_HEAD + end - from)
+      const length = FRAME_HEAD + end - from
+      if (type === WINDOW_UPDATE) this.guard.windowUpdate(length)
+      else this.guard.overhead(length)
       if (!this.isOver) error = readControlFrame(this, type, flags, id, bytes, from, end)
     }
     if (error === ENHANCE_YOUR_CALM) this.calm('too-many-header-frames')
@@ -271,6 +281,11 @@ export abstract class ConnectionFrames<Stream extends WireStream>
     this.output.schedule()
     if (growth > 0) this.output.pump()
     return NO_ERROR
+  }
+
+  /** The peer has another wish of a stream. */
+  wished(): void {
+    this.guard.priority()
   }
 
   acknowledged(): void {
@@ -346,6 +361,7 @@ export abstract class ConnectionFrames<Stream extends WireStream>
   /** The connection is closed: nobody looks at it any more. */
   protected unwatch(): void {
     this.deadlines.remove(this.#times)
+    this.#window.close()
   }
 
   protected abandon(reason: string): void {

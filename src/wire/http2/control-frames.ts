@@ -28,6 +28,8 @@ export interface ControlEvents {
   wasReset(id: number, code: number): void
   /** The peer changed its settings; it is by so much that windows of streams grow. */
   changed(growth: number): number
+  /** A frame about priorities came, whatever it says. */
+  wished(): void
   /** The peer has taken our settings. */
   acknowledged(): void
   /** A PING of the peer's, to be answered. */
@@ -84,6 +86,7 @@ export function readControlFrame(
     case PRIORITY_UPDATE:
       if (id !== 0) return PROTOCOL_ERROR
       if (length < 4) return FRAME_SIZE_ERROR
+      events.wished()
       return events.prioritized(
         bytes.readUInt32BE(from) & LARGEST_STREAM,
         bytes.toString('latin1', from + 4, end),
@@ -102,6 +105,7 @@ function readPriority(
   length: number,
 ): number {
   if (id === 0) return PROTOCOL_ERROR
+  events.wished()
   if (length !== 5) events.failStream(id, FRAME_SIZE_ERROR)
   else if ((bytes.readUInt32BE(from) & 0x7fffffff) === id) events.failStream(id, PROTOCOL_ERROR)
   return NO_ERROR

@@ -13,12 +13,16 @@ export class FloodGuard {
   readonly #resets: Allowance | undefined
   readonly #pingFrames: Allowance
   readonly #settings: Allowance
+  readonly #priorities: Allowance
   readonly #emptyFrames: Allowance
+  readonly #windowUpdates: Allowance
   readonly #overhead: Allowance
   readonly #observer: Http2Observer
   /** Called once, with the first limit that was broken. */
   readonly #calm: (what: Flood) => void
-  /** Bytes that belong to no head or body; below 0 where we caused more than came. */
+  /** Bytes of WINDOW_UPDATE; below 0 where we caused more than came. */
+  #updates = 0
+  /** The same of what else belongs to no head or body. */
   #bytes = 0
   /** PING frames that our own writes are good for. */
   #pings = 0
@@ -27,7 +31,9 @@ export class FloodGuard {
     this.#resets = limits.resets && new Allowance(limits.resets)
     this.#pingFrames = new Allowance(limits.controlFrames)
     this.#settings = new Allowance(limits.controlFrames)
+    this.#priorities = new Allowance(limits.controlFrames)
     this.#emptyFrames = new Allowance(limits.controlFrames)
+    this.#windowUpdates = new Allowance(limits.overhead)
     this.#overhead = new Allowance(limits.overhead)
     this.#observer = observer
     this.#calm = calm
@@ -47,6 +53,12 @@ export class FloodGuard {
   settings(): void {
     this.#observer.counted('control-frame')
     if (!this.#settings.spend(1)) this.#calm('too-many-settings')
+  }
+
+  /** PRIORITY, or PRIORITY_UPDATE. */
+  priority(): void {
+    this.#observer.counted('control-frame')
+    if (!this.#priorities.spend(1)) this.#calm('too-many-priorities')
   }
 
   /** A DATA frame that says nothing. */
@@ -71,6 +83,11 @@ export class FloodGuard {
     this.#observer.counted('control-frame')
   }
 
+  windowUpdate(bytes: number): void {
+    this.#updates += bytes
+    if (this.#updates >= PORTION) this.settle()
+  }
+
   overhead(bytes: number): void {
     this.#bytes += bytes
     if (this.#bytes >= PORTION) this.settle()
@@ -81,14 +98,21 @@ export class FloodGuard {
    * with a PING where it has a head or a body: the answer to a PING must not earn another one.
    */
   expect(bytes: number, hasMessages: boolean): void {
+    this.#updates = Math.max(-CREDIT, this.#updates - bytes / 8)
     this.#bytes = Math.max(-CREDIT, this.#bytes - bytes / 8)
     if (hasMessages && this.#pings < MAX_PINGS) this.#pings++
   }
 
   settle(): void {
-    if (this.#bytes <= 0) return
+    const updates = this.#updates
+    if (updates > 0) {
+      this.#updates = 0
+      if (!this.#windowUpdates.spend(updates)) this.#calm('too-many-window-updates')
+    }
     const bytes = this.#bytes
-    this.#bytes = 0
-    if (!this.#overhead.spend(bytes)) this.#calm('too-much-overhead')
+    if (bytes > 0) {
+      this.#bytes = 0
+      if (!this.#overhead.spend(bytes)) this.#calm('too-much-overhead')
+    }
   }
 }

@@ -9,7 +9,7 @@ import {
 } from './protocol.ts'
 
 /** Frames that one block may come in, and bytes of it. */
-const MAX_FRAMES = 64
+export const MAX_FRAMES = 64
 const MAX_OCTETS = 65_536
 
 /** Puts the header block together that comes as HEADERS and any number of CONTINUATION frames. */

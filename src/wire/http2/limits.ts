@@ -5,9 +5,15 @@ import type { ServerLimits } from '../http1/server-limits.ts'
 export interface FloodLimits {
   /** Streams per second that the peer may break off, or make us break off; undefined: all. */
   readonly resets?: Rate
-  /** PING frames per second; the same for SETTINGS, and for DATA that is empty and not the last. */
+  /**
+   * PING frames per second; the same for SETTINGS, for priorities, and for DATA that is empty and not
+   * the last.
+   */
   readonly controlFrames: Rate
-  /** Bytes per second that are neither head nor body: frames that are not shown one by one. */
+  /**
+   * Bytes per second of WINDOW_UPDATE; the same for all else that is neither head nor body, and not
+   * counted one by one.
+   */
   readonly overhead: Rate
 }
 
@@ -59,6 +65,9 @@ export const HTTP2_LIMITS: Http2Limits = {
   pingTimeout: 15_000,
 }
 
+/** Milliseconds that a client has for a response that came before its request was whole. */
+export const LINGER = 1_000
+
 /** RFC 9113 §6.5.2: what a head may have, of which each field counts 32 bytes more than it has. */
 export function listSizeOf({ head, fields }: Pick<HeadLimits, 'head' | 'fields'>): number {
   return head + (fields + 4) * 32
@@ -69,7 +78,9 @@ export type Flood =
   | 'too-many-resets'
   | 'too-many-pings'
   | 'too-many-settings'
+  | 'too-many-priorities'
   | 'too-many-empty-frames'
+  | 'too-many-window-updates'
   | 'too-much-overhead'
   | 'too-many-header-frames'
   /** Or did not read. */
@@ -95,8 +106,17 @@ export type Http2Count =
  */
 export type ResetReason = 'refused' | 'aborted' | 'timeout' | 'malformed' | 'complete'
 
+/** What a peer did wrong, so that its connection ended: the code of its GOAWAY. */
+export type ConnectionError =
+  | 'protocol'
+  | 'flow-control'
+  | 'stream-closed'
+  | 'frame-size'
+  | 'compression'
+
 export interface Http2Observer {
   counted(what: Http2Count): void
+  failed?(error: ConnectionError): void
   reset?(reason: ResetReason): void
 }
 

@@ -1,6 +1,13 @@
 import type { RefusalWord } from '../http1/rejections.ts'
-import type { ResetReason } from './limits.ts'
-import { CANCEL, FLOW_CONTROL_ERROR, PROTOCOL_ERROR, STREAM_CLOSED } from './protocol.ts'
+import type { ConnectionError, ResetReason } from './limits.ts'
+import {
+  CANCEL,
+  COMPRESSION_ERROR,
+  FLOW_CONTROL_ERROR,
+  FRAME_SIZE_ERROR,
+  PROTOCOL_ERROR,
+  STREAM_CLOSED,
+} from './protocol.ts'
 
 const REASONS: Readonly<Record<number, ResetReason>> = {
   [CANCEL]: 'timeout',
@@ -11,6 +18,19 @@ const REASONS: Readonly<Record<number, ResetReason>> = {
 
 export function resetReason(code: number): ResetReason {
   return REASONS[code] ?? 'aborted'
+}
+
+const ERRORS: Readonly<Record<number, ConnectionError>> = {
+  [COMPRESSION_ERROR]: 'compression',
+  [FLOW_CONTROL_ERROR]: 'flow-control',
+  [FRAME_SIZE_ERROR]: 'frame-size',
+  [PROTOCOL_ERROR]: 'protocol',
+  [STREAM_CLOSED]: 'stream-closed',
+}
+
+/** Undefined for a limit that was reached. */
+export function connectionError(code: number): ConnectionError | undefined {
+  return ERRORS[code]
 }
 
 /** Fields that no message of HTTP/2 may have: RFC 9113 §8.1.1 makes them an error of the stream. */

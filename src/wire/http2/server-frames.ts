@@ -74,10 +74,17 @@ export abstract class ServerFrames
     return this.#borrowers.size > 0
   }
 
-  keepsFor(stream: ServerStream, bytes: Buffer): boolean {
+  holds(stream: ServerStream, bytes: Buffer): boolean {
+    if (this.isWindowScarce() && this.#hasReader()) this.extendWindow()
     if (bytes.length < LONG || this.reads?.isLending !== true) return false
     if (!this.#borrowers.has(stream)) this.#borrowers.set(stream, NOWHERE)
     return true
+  }
+
+  /** Whether the body of a stream is taken as it comes. */
+  #hasReader(): boolean {
+    for (const stream of this.streams.values()) if (stream.awaitsBody) return true
+    return false
   }
 
   /**

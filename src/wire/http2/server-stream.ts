@@ -12,7 +12,7 @@ import type { ResponseHead } from '../http1/response-head.ts'
 import type { BodySink } from '../streams.ts'
 import type { WireStream } from './connection-frames.ts'
 import type { FieldBlock } from './field-block.ts'
-import type { Http2Limits } from './limits.ts'
+import { type Http2Limits, LINGER } from './limits.ts'
 import { setPriority } from './priority.ts'
 import { CANCEL, INTERNAL_ERROR, NO_ERROR, PROTOCOL_ERROR } from './protocol.ts'
 import { readHttp2Request } from './request-head.ts'
@@ -21,9 +21,6 @@ import type { ResponseOutput } from './response-output.ts'
 import type { StreamOwner } from './stream-owner.ts'
 import { readHttp2Trailers } from './trailers.ts'
 import { windowGrowth } from './window-growth.ts'
-
-/** Milliseconds that a client has for a response that came before its request was whole. */
-const LINGER = 1_000
 
 /** One request of a client over HTTP/2, and its response. */
 export class ServerStream implements Downstream, WireStream {
@@ -144,6 +141,7 @@ export class ServerStream implements Downstream, WireStream {
     this.#returnWindow()
     if (!this.#isOver) this.#awaitClient()
     if (this.hasEnded) this.#end()
+    else this.#owner.extendWindow()
   }
 
   /** Of no interest before it has to wait. */
@@ -227,13 +225,9 @@ export class ServerStream implements Downstream, WireStream {
   }
 
   expire(): void {
-    if (this.#isLingering) {
-      this.deadline = Number.POSITIVE_INFINITY
-      this.#owner.reset(this, NO_ERROR)
-      return
-    }
     const isBodyLate = !this.#isWhole && !this.#isBegun && this.#sink !== undefined
-    if (isBodyLate) this.#unreadable('body-timeout')
+    if (this.#isLingering) this.#owner.reset(this, NO_ERROR)
+    else if (isBodyLate) this.#unreadable('body-timeout')
     else this.#reset(CANCEL, 'timeout')
   }
 
@@ -269,9 +263,14 @@ export class ServerStream implements Downstream, WireStream {
       this.#owner.returnWindow(length)
       this.#reset(PROTOCOL_ERROR, 'truncated-body')
     } else if (this.#isOver) this.#discard(length)
-    else if (this.#sink === undefined || this.#isPaused || this.#awaitsTunnel)
-      this.held.hold(more, this.#owner.keepsFor(this, more))
-    else this.#deliver(more, false)
+    else if (this.awaitsBody) this.#deliver(more, false)
+    else this.held.hold(more, this.#owner.holds(this, more))
+  }
+
+  /** Whether somebody takes what is still to come of the body. */
+  get awaitsBody(): boolean {
+    const isTaken = this.#sink !== undefined && !this.#isPaused && !this.#awaitsTunnel
+    return isTaken && !this.hasEnded && !this.#isOver
   }
 
   /** What comes before the backend has agreed is not for whoever reads the request. */

@@ -29,6 +29,7 @@ import {
   NO_RFC7540_PRIORITIES,
   PROTOCOL_ERROR,
 } from './protocol.ts'
+import { connectionError } from './resets.ts'
 import { ServerFrames } from './server-frames.ts'
 
 /** How often a connection is looked at. */
@@ -153,6 +154,8 @@ export class ServerSession extends ServerFrames implements Timed {
   fail(code: number): void {
     if (this.isOver) return
     this.observer.counted('session-error')
+    const error = connectionError(code)
+    if (error !== undefined) this.observer.failed?.(error)
     this.output.frames.goaway(this.last, code)
     this.#end()
   }

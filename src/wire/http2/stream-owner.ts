@@ -8,10 +8,12 @@ export interface StreamOwner {
   returnWindow(octets: number): void
   /** The same on a stream. */
   returnStreamWindow(stream: ServerStream, octets: number): void
+  /** A body is waited for: what other streams hold must not keep it back. */
+  extendWindow(): void
   /** What `sink` is given of bytes that were received: these, or a copy. */
   lend(stream: ServerStream, bytes: Buffer, sink: BodySink): Buffer
-  /** Whether bytes that were received stay as they are while `stream` holds them. */
-  keepsFor(stream: ServerStream, bytes: Buffer): boolean
+  /** `stream` holds bytes that were received. Whether they stay as they are while it does. */
+  holds(stream: ServerStream, bytes: Buffer): boolean
   /** We end the stream with this code. */
   reset(stream: ServerStream, code: number): void
   /** The whole response is on its way, and nobody has the request in hand any more. */
