@@ -1,5 +1,6 @@
 import type { Model } from '../model/model.ts'
 import { unaccountedParts } from './diff/parts.ts'
+import { readsBody } from './diff/unlooked.ts'
 import type { PlacedRule } from './placed-rule.ts'
 import { type Point, pointsOf } from './points.ts'
 import { Reasoning } from './reasoning.ts'
@@ -28,7 +29,7 @@ function decidesAlike(old: Point, now: Point): boolean {
   }
   const [was, is] = [textsOf(old), textsOf(now)]
   if (was.join('\n') === is.join('\n')) return true
-  if (!isOtherwiseSame(old, now)) return false
+  if (!isOtherwiseSame(old, now) || readsBody(old) !== readsBody(now)) return false
   if (!hasCovered(old, new Set(is)) || !hasCovered(now, new Set(was))) return false
   const facts = new Map([...old.facts, ...now.facts])
   const reasoning = new Reasoning({ stage: old.stage, rules: [...old.rules, ...now.rules], facts })

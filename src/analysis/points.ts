@@ -170,3 +170,8 @@ function agentFacts(stage: RuleStage, isAgent: boolean): readonly (readonly [str
 function factsOf(stage: RuleStage, where: Where, scoping: Scoping): Facts {
   return new Map([...placeFacts(stage, where), ...scoping.facts()])
 }
+
+/** All that a point decides by: its rules, and the conditions of the gateway's own responses. */
+export function conditionsAt({ rules, replies }: Point): readonly PlacedCondition[] {
+  return replies === 'untold' ? rules : [...rules, ...replies.flatMap(({ when }) => when ?? [])]
+}

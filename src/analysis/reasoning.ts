@@ -47,10 +47,10 @@ export class Reasoning {
   /** Deny, then Require, then Allow over all rules, or over some of them. */
   admitted(rules = this.#rules): Formula {
     const of = byAction(rules)
-    const allows = of('Allow').map((rule) => this.matches(rule))
+    const allows = of('Allow').map((rule) => this.#does(rule))
     return all([
-      ...of('Deny').map((rule) => this.missed(rule)),
-      ...of('Require').map((rule) => this.matches(rule)),
+      ...of('Deny').map((rule) => this.#doesNot(rule)),
+      ...of('Require').map((rule) => this.#does(rule)),
       ...(allows.length === 0 ? [] : [any(allows)]),
     ])
   }
@@ -59,11 +59,20 @@ export class Reasoning {
     const of = byAction(rules)
     const allows = of('Allow')
     const ways = [
-      ...of('Deny').map((rule) => this.matches(rule)),
-      ...of('Require').map((rule) => this.missed(rule)),
+      ...of('Deny').map((rule) => this.#does(rule)),
+      ...of('Require').map((rule) => this.#doesNot(rule)),
     ]
-    if (allows.length > 0) ways.push(all(allows.map((rule) => this.missed(rule))))
+    if (allows.length > 0) ways.push(all(allows.map((rule) => this.#doesNot(rule))))
     return any(ways)
+  }
+
+  /** Its condition is true, or for a Deny rule cannot be evaluated to its end. */
+  #does({ condition, rule }: PlacedRule): Formula {
+    return this.space.matches(condition, rule.action)
+  }
+
+  #doesNot({ condition, rule }: PlacedRule): Formula {
+    return this.space.misses(condition, rule.action)
   }
 
   solve(...formulas: readonly Formula[]): Solution {

@@ -232,7 +232,16 @@ const BACKEND = [
   variable('a2a', a2a, A2A, 'the call to an agent'),
 ]
 const MCP = [...CHOSEN, variable('mcp', mcp, 'always', 'the MCP message')]
-const LLM = [...CHOSEN, variable('llm', llm, 'always', 'the model request')]
+const LLM = [
+  ...CHOSEN,
+  variable('llm', llm, 'always', 'the model request'),
+  variable(
+    'llmRequest',
+    JSON_MAP,
+    CALL,
+    'the body of the request as the client sent it; `model` is the model that is called for',
+  ),
+]
 
 const TRANSFORM = [
   ...TRAFFIC,

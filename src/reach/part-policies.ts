@@ -159,7 +159,7 @@ function isAboutMcp(policy: Attached): boolean {
 }
 
 /** A provider has one address: there is nothing to choose among. */
-export function* withoutEffectOnProviders({ backends }: Model): Generator<Diagnostic> {
+export function* checkProviderPolicies({ backends }: Model): Generator<Diagnostic> {
   for (const backend of backends) {
     if (backend.kind !== 'ai') continue
     const providers = backend.groups.flatMap((group) => group.providers)

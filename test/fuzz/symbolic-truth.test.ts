@@ -158,7 +158,7 @@ function worldsFor(texts: readonly string[]): fc.Arbitrary<JsonObject> {
         return typeof path === 'string' ? path : '/'
       }),
       host: near.filter((one) => /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)?$/.test(one)),
-      method: near.filter((one) => /^[A-Za-z]+$/.test(one)),
+      method: near.map((one) => one.toUpperCase()).filter((one) => /^[A-Z]+$/.test(one)),
       header: fc.option(
         near.map((one) => one.trim()),
         { nil: undefined },

@@ -2,7 +2,7 @@ import { constantsOf } from './constants.ts'
 import { withoutPolicies } from './open.ts'
 import type { Check, FalseClaim, Pair, Side } from './pair.ts'
 import { gatewayAt, readsAddresses, routesBy } from './places.ts'
-import { describeProbe, probesFor } from './probes.ts'
+import { describeProbe, isMistakable, probesFor } from './probes.ts'
 import { isAdmitted, type Outcome, type Probe } from './wire.ts'
 
 interface Effective {
@@ -96,6 +96,7 @@ function comingTo(
 ): readonly number[] {
   return [...probes.keys()].filter((index) => {
     const { transport } = probes[index] as Probe
+    if (isMistakable(probes[index] as Probe)) return false
     const routes = routesBy(tree, open[index] as Outcome)
     return gatewayAt(tree, transport.port) === gateway && routes.length === 1 && routes[0] === route
   })

@@ -3,7 +3,7 @@ import { rulesOf, type Tree, type WrittenRule, withValue } from './document.ts'
 import { withoutRule } from './mutate.ts'
 import type { Check, FalseClaim, Pair, Side } from './pair.ts'
 import { listenerOf, listenersOf, routesBy } from './places.ts'
-import { describeProbe } from './probes.ts'
+import { describeProbe, isMistakable } from './probes.ts'
 import { isAdmitted, type Outcome, type Probe } from './wire.ts'
 
 interface Finding {
@@ -185,6 +185,7 @@ async function compare(
   for (const [index, outcome] of got.entries()) {
     const before = side.outcomes[index] as Outcome
     if (isAdmitted(before) === isAdmitted(outcome)) continue
+    if (said.kind !== 'lint fix' && isMistakable(pair.probes[index] as Probe)) continue
     const observed = `${before.status}, and ${outcome.status} without it`
     return [{ ...said, observed, probe: describeProbe(pair.probes[index] as Probe) }]
   }

@@ -3,9 +3,9 @@ import { at, isTree, rulesOf, type Tree, walk, withValue, writeYaml } from './do
 import { expression, nearby, type Scope } from './expressions.ts'
 import type { Check, FalseClaim, Pair, Side } from './pair.ts'
 import { readsAddresses, routesBy } from './places.ts'
-import { describeProbe } from './probes.ts'
+import { describeProbe, isMistakable } from './probes.ts'
 import { sharesIn } from './shares.ts'
-import { isAdmitted, type Outcome } from './wire.ts'
+import { isAdmitted, type Outcome, type Probe } from './wire.ts'
 
 interface Answer {
   readonly kind: 'proven' | 'refuted' | 'not known'
@@ -131,6 +131,7 @@ async function checkAnswer(
     const got = await world.send(probes)
     const index = got.findIndex((outcome, at) => {
       const before = side.outcomes[at] as Outcome
+      if (isMistakable(probes[at] as Probe)) return false
       const isHere = routesBy(side.tree, before).join() === route
       return isHere && isAdmitted(before) && (answer.isVacuous === true || !isAdmitted(outcome))
     })

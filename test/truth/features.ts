@@ -135,8 +135,9 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   /** Rules about what is sent; no analysis looks into them. */
   body: {
     share: 0.004,
-    add: (random, tree) =>
-      withRules(random, tree, 0.35, (text, isConnection) => {
+    add: (random, tree) => {
+      const limited = random.chance(0.3) ? withHttp(tree, { maxBufferSize: 32 }) : tree
+      return withRules(random, limited, 0.35, (text, isConnection) => {
         if (isConnection) return undefined
         const read = random.pick([
           "string(request.body).contains('x')",
@@ -147,8 +148,11 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
           "request.body == b'x'",
           'size(request.body) < 2',
         ])
-        return random.chance(0.5) ? read : `${text} ${random.pick(['&&', '||'])} ${read}`
-      }),
+        if (random.chance(0.3)) return read
+        const [first, second] = random.chance(0.5) ? [text, read] : [read, text]
+        return `${first} ${random.pick(['&&', '||'])} ${second}`
+      })
+    },
   },
   /** A second backend, which gets no share; its rules decide about nothing. */
   weights: {

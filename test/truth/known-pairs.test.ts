@@ -93,7 +93,35 @@ const proxied = (mode: string): Written => ({
 })
 const BANNED = "'roles' in jwt.realm_access && 'banned' in jwt.realm_access.roles"
 
+/** Never true; what matters is that it reads something. */
+const READING = "request.headers['x-a'] == '1' && request.headers['x-a'] == '2'"
+const TWICE = "json(request.body).model == 'a'"
+const OFTEN = "!request.path.endsWith('/c')"
+const KEEPING = { top: { frontendPolicies: { http: { maxBufferSize: 32 } } } }
+
+/** What rules change besides what they are true of. */
+const READ: readonly (readonly [string, Written, Written])[] = [
+  ['a rule that is never true begins to read a header', {}, { rules: [{ deny: READING }] }],
+  ['no rule reads a header any more', { rules: [{ deny: READING }] }, {}],
+  [
+    'a condition on a body that cannot be read comes first',
+    { rules: [{ deny: `!(${OFTEN}) && ${TWICE}` }] },
+    { rules: [{ deny: `${TWICE} && !(${OFTEN})` }] },
+  ],
+  [
+    'the same with ||',
+    { rules: [{ require: `${OFTEN} || ${TWICE}` }] },
+    { rules: [{ require: `${TWICE} || ${OFTEN}` }] },
+  ],
+  [
+    'a rule that is always true begins to read bodies',
+    KEEPING,
+    { ...KEEPING, rules: [{ require: 'has(request.body) || !has(request.body)' }] },
+  ],
+]
+
 const PAIRS: readonly (readonly [string, Written, Written])[] = [
+  ...READ,
   [
     'a Deny rule of the second of two routes without matches goes',
     {
@@ -264,6 +292,10 @@ const ROUTELESS: Written = {
 
 /** What the commands say today of files that they once said something false of. */
 const TRUE: readonly Pick<Case, 'name' | 'check' | 'old' | 'now'>[] = [
+  ...READ.flatMap(([name, old, now]) => [
+    { name, check: 'diff' as const, old, now },
+    { name: `--fix: ${name}`, check: 'fix' as const, old, now },
+  ]),
   {
     // The record of a connection that is closed by its source has no server name.
     name: 'whether a name is served is not for rules about connections to say',

@@ -25,7 +25,7 @@ export function probesFor(random: Random, trees: readonly Tree[], count: number)
       request: decorated(random, request, constants, text),
       ...(share === undefined ? {} : { share }),
     }
-    probes.push(spoken(other, probe, trees))
+    probes.push(spoken(other, mistakable(other, probe), trees))
   }
   return probes
 }
@@ -139,6 +139,22 @@ function requestFor(
   }
 }
 
+/** Now and then with a header that backends may take for one that rules read. */
+function mistakable(random: Random, probe: Probe): Probe {
+  if (!random.chance(0.04)) return probe
+  const { request } = probe
+  const name = random.pick(['x_a', 'x_b', 'x_c', 'X_A'])
+  return { ...probe, request: { ...request, headers: [...request.headers, [name, '1']] } }
+}
+
+/**
+ * Which headers any rule reads decides about such a request: what is said of one rule or of one
+ * route is not said of it.
+ */
+export function isMistakable({ request }: Probe): boolean {
+  return request.headers.some(([name]) => name.includes('_'))
+}
+
 /** Now and then by HTTP/2, and now and then for a tunnel. */
 function spoken(random: Random, probe: Probe, trees: readonly Tree[]): Probe {
   const { transport, request, ...rest } = probe
@@ -206,7 +222,11 @@ const CALLS = [
   '{"model":"b","messages":[{"role":"user","content":"x"}],"max_tokens":1}',
 ]
 
-const BODIES = ['x', 'xy', 'y', '', '{"model":"a"}', '{"model":"b"}', '{"model":1}', '{"x":"a"}']
+const BODIES = [
+  ...['x', 'xy', 'y', '', '{"model":"a"}', '{"model":"b"}', '{"model":1}', '{"x":"a"}'],
+  // What cannot be read for certain, and what may be too long.
+  ...['{"model":"a","model":"b"}', '\xff', 'x'.repeat(40)],
+]
 
 const PASSWORDS = ['bob:s3cret', 'alice:s3cret', 'bob:s3cret', 'bob:wrong', 'eve:s3cret']
 

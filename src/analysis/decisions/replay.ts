@@ -11,6 +11,7 @@ import { TRUE } from '../symbolic/outcome.ts'
 import { credentialsIn, type KnownCredentials } from './credentials.ts'
 import { type Judged, judgeWay, mayBeUnserved } from './judge.ts'
 import { KnownValues } from './known-values.ts'
+import { messagePoints, withMessage } from './messages.ts'
 import { evaluateKnown } from './outcomes.ts'
 import type { RecordedDecision } from './recorded.ts'
 import { type RecordedRequest, requestsIn } from './requests.ts'
@@ -126,6 +127,8 @@ interface SideWays {
   readonly connections: ReadonlyMap<string, Entry>
   /** Of everything that decides which route takes a request, one word. */
   readonly routing: string
+  /** By place, the rules about messages to MCP servers. */
+  readonly messages: ReadonlyMap<string, Point>
 }
 
 function waysIn(side: Side): SideWays {
@@ -143,7 +146,8 @@ function waysIn(side: Side): SideWays {
     ]),
   ])
   const { entries } = waysThrough(model)
-  return { side, entries, connections: connectionsIn(model, entries), routing }
+  const messages = messagePoints(model)
+  return { side, entries, connections: connectionsIn(model, entries), routing, messages }
 }
 
 function connectionsIn(model: Model, entries: readonly Entry[]): ReadonlyMap<string, Entry> {
@@ -229,10 +233,16 @@ function judgeOn(
   if (read !== undefined) {
     return { kind: 'unknown', on: [`how it was written (\`http.${read}\` differs)`] }
   }
-  const old = before && entriesFor(before, door(recorded), recorded.route, recorded)
+  const old = before
+    ? entriesFor(before, door(recorded), recorded.route, recorded).map((entry) =>
+        withMessage(entry, recorded.server, before.messages),
+      )
+    : undefined
   const known = knownRequest(recorded)
   const outcomes = (isConnection ? [''] : routed.routes).flatMap((route): readonly Outcome[] => {
-    const all = entriesFor(ways, routed.listener, route, recorded, before)
+    const all = entriesFor(ways, routed.listener, route, recorded, before).map((entry) =>
+      withMessage(entry, recorded.server, ways.messages),
+    )
     const own = all.filter((entry) => isConnection || mayTake(entry, known))
     if (own.length === 0) return [{ kind: 'refused', reason: 'no route takes it', route }]
     const odd =

@@ -37,6 +37,8 @@ export interface RecordedRequest {
   setRequest(known: KnownValues): void
   /** Undefined where it is not known: it was too long for a record. */
   readonly path: string | undefined
+  /** The MCP server that its message was for, where rules decided about what the message names. */
+  readonly server: string | undefined
   /** As far as it is known; the rest is as if it were not there. */
   readonly request: ExampleRequest
 }
@@ -53,11 +55,13 @@ export function* requestsIn(records: Iterable<RecordedDecision>): Generator<Reco
 }
 
 function requestOf(records: readonly RecordedDecision[]): RecordedRequest {
-  // Of MCP a message in the body was denied, and bodies are not recorded: the request went on.
-  const denied = records.find(
-    ({ verdict, enforced, skipped, stage }) =>
-      verdict === 'denied' && enforced && skipped !== true && stage !== 'mcp',
-  )
+  const message = records.find(isNamedMessage)
+  // Of other messages of MCP one in the body was denied, and bodies are not recorded: it went on.
+  const denied = records.find((record) => {
+    const { verdict, enforced, skipped, stage } = record
+    const isDenial = verdict === 'denied' && enforced && skipped !== true
+    return isDenial && (stage !== 'mcp' || record === message)
+  })
   const last = (denied ?? records.at(-1)) as RecordedDecision
   const isConnection = records.every(({ stage }) => stage === 'connection')
   // The rules of the gateway and the listener are evaluated where no route is, too.
@@ -81,8 +85,12 @@ function requestOf(records: readonly RecordedDecision[]): RecordedRequest {
     identified: last.identified,
     claims,
     setConnection: (known) => setConnection(known, last, attributes),
-    setRequest: (known) => setRequest(known, last, path, attributes),
+    setRequest: (known) => {
+      setRequest(known, last, path, attributes)
+      if (message !== undefined) setMessage(known, message.attributes)
+    },
     path,
+    server: message && serverOf(message),
     request: {
       listener: `${last.gateway}/${last.listener ?? ''}`,
       backend: last.backend,
@@ -107,6 +115,33 @@ function requestOf(records: readonly RecordedDecision[]): RecordedRequest {
   }
 }
 
+const PART = /^mcp\.(tool|prompt|resource)\.target$/
+
+/** A decision about a tool, a prompt or a resource, of which the record tells the name. */
+function isNamedMessage(record: RecordedDecision): boolean {
+  const { stage, kind, cause } = record
+  return (
+    stage === 'mcp' && kind === 'authorization' && cause !== 'pin' && serverOf(record) !== undefined
+  )
+}
+
+function serverOf({ attributes }: RecordedDecision): string | undefined {
+  const found = attributes.find(({ name, state }) => PART.test(name) && state === 'shown')
+  return typeof found?.value === 'string' ? found.value : undefined
+}
+
+/** A message names one thing: it is about none of the others. */
+function setMessage(known: KnownValues, attributes: readonly RecordedAttribute[]): void {
+  const named = attributes.map(({ name }) => PART.exec(name)?.[1]).find(Boolean)
+  for (const part of ['tool', 'prompt', 'resource']) {
+    if (part !== named) known.unset(['mcp', part])
+  }
+  for (const attribute of attributes) {
+    const [variable] = stepsOf(attribute.name) ?? []
+    if (variable === 'mcp') setAttribute(known, attribute, 0)
+  }
+}
+
 /** Longer ones are cut by the gateway, and end with an ellipsis. */
 const CUT_PATH = 1_025
 
@@ -124,6 +159,7 @@ function passedIn(
   const isJudged = (record: RecordedDecision) =>
     record.kind === 'authorization' && record.cause !== 'invalid-policy'
   const passed = new Set(records.filter(isJudged).map(({ stage }) => stage))
+  if (passed.has('mcp')) passed.add('backend')
   if (passed.has('backend') || (denied?.kind === 'authentication' && denied.stage === 'backend')) {
     passed.add('traffic')
   }

@@ -43,6 +43,10 @@ const DECIDES_NOTHING = { by: 'nothing' } as const
 /** Of a listener that is new or gone, all of it goes with its ways. */
 const NEW_LISTENER = { by: 'routes', under: ['gateways[]', 'gateways[].listeners[]'] } as const
 const NEW_BACKEND = { by: 'routes', under: ['backends[]'] } as const
+const NEW_PROVIDER = {
+  by: 'routes',
+  under: ['backends[]', 'backends[].groups[]', 'backends[].groups[].providers[]'],
+} as const
 
 const MODEL: Readonly<Record<string, Account>> = {
   'gateways[]': OPENS,
@@ -109,16 +113,18 @@ const MODEL: Readonly<Record<string, Account>> = {
   'backends[].service': DECIDES_NOTHING,
   'backends[].namespace': DECIDES_NOTHING,
   'backends[].port': DECIDES_NOTHING,
-  'backends[].target': DECIDES_NOTHING,
+  // An expression, which may fail.
+  'backends[].target': NEW_BACKEND,
   'backends[].groups': OPENS,
   'backends[].groups[]': OPENS,
   'backends[].groups[].providers': OPENS,
   'backends[].groups[].providers.order': DECIDES_NOTHING,
   'backends[].groups[].providers[]': OPENS,
   'backends[].groups[].providers[].policies': OPENS,
-  'backends[].groups[].providers[].provider': DECIDES_NOTHING,
+  // Which calls can be translated for it, and which models it has.
+  'backends[].groups[].providers[].provider': NEW_PROVIDER,
+  'backends[].groups[].providers[].options': NEW_PROVIDER,
   'backends[].groups[].providers[].endpoint': DECIDES_NOTHING,
-  'backends[].groups[].providers[].options': DECIDES_NOTHING,
 
   frontend: OPENS,
 
@@ -245,14 +251,25 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
   transformations: {
     variants: {
       by: 'nothing',
-      when: (old, now) => !setsMetadata(old) && !setsMetadata(now),
-      decides: setsMetadata,
+      when: (old, now) => !decidesLater(old) && !decidesLater(now),
+      decides: decidesLater,
     },
   },
-  /** What the backend makes of it is its own. */
-  backendAuth: DECIDES_NOTHING,
-  // What was decided about a request is decided before its body is held.
-  buffer: nothing('request', 'response'),
+  // What the backend makes of it is its own; who has no token to exchange is denied.
+  backendAuth: {
+    by: 'nothing',
+    when: (old, now) => ![old, now].some((one) => needsToken((one as Valued | undefined)?.value)),
+    decides: needsToken,
+  },
+  // Bodies that are too long to be held may be rejected.
+  buffer: {
+    request: {
+      by: 'nothing',
+      when: (old, now) => !rejectsLong(old) && !rejectsLong(now),
+      decides: rejectsLong,
+    },
+    ...nothing('response'),
+  },
   compression: nothing('algorithms', 'minBytes', 'contentTypes'),
   /** Whoever gets a copy decides nothing. */
   requestMirror: DECIDES_NOTHING,
@@ -298,8 +315,24 @@ function isEmpty(headers: unknown): boolean {
   return Object.keys((headers ?? {}) as object).length === 0
 }
 
-function setsMetadata(variants: unknown): boolean {
-  return JSON.stringify(variants ?? '').includes('"metadata":[{')
+/** Metadata, and bodies of requests that are held to be changed. */
+function decidesLater(variants: unknown): boolean {
+  if (JSON.stringify(variants ?? '').includes('"metadata":[{')) return true
+  const all = (variants ?? []) as readonly { readonly request?: { readonly body?: unknown } }[]
+  return all.some(({ request }) => request?.body !== undefined)
+}
+
+interface Valued {
+  readonly value?: unknown
+}
+
+function needsToken(value: unknown): boolean {
+  const { kind } = (value ?? {}) as { readonly kind?: string }
+  return kind === 'exchange' || kind === 'aws'
+}
+
+function rejectsLong(request: unknown): boolean {
+  return (request as { readonly failureMode?: string } | undefined)?.failureMode === 'FailClosed'
 }
 
 function nothing(...keys: readonly string[]): Readonly<Record<string, Account>> {

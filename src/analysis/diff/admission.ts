@@ -1,12 +1,12 @@
 import type { ValidPolicy } from '../../model/policy.ts'
 import type { PlacedRule } from '../placed-rule.ts'
-import type { Point } from '../points.ts'
+import { conditionsAt, type Point } from '../points.ts'
 import { isApart, isPermissive, isSamePlace, verifierOf } from '../scopes.ts'
 import { ALWAYS, all, any, type Formula, NEVER, negation } from '../symbolic/formula.ts'
-import { NOT_TRUE, TRUE } from '../symbolic/outcome.ts'
+import { TRUE } from '../symbolic/outcome.ts'
 import type { Space } from '../symbolic/space.ts'
 import { certificateMissing } from './certificates.ts'
-import { conditionsAt, type Entry } from './entries.ts'
+import type { Entry } from './entries.ts'
 
 export function learnEntry(space: Space, { match, points }: Entry): void {
   if (match !== undefined) space.learn(match.condition)
@@ -37,11 +37,11 @@ export function admits(space: Space, { points, isServed }: Entry): Formula {
 function passes(space: Space, { rules, invalid, required }: Point): Formula {
   if (invalid.length > 0) return NEVER
   const of = enforcedBy(rules)
-  const allows = of('Allow').map(({ condition }) => space.formula(condition, TRUE))
+  const allows = of('Allow').map(({ condition }) => space.matches(condition, 'Allow'))
   return all([
     ...required.map((name) => space.isSet(name)),
-    ...of('Deny').map(({ condition }) => space.formula(condition, NOT_TRUE)),
-    ...of('Require').map(({ condition }) => space.formula(condition, TRUE)),
+    ...of('Deny').map(({ condition }) => space.misses(condition, 'Deny')),
+    ...of('Require').map(({ condition }) => space.matches(condition, 'Require')),
     ...(allows.length === 0 ? [] : [any(allows)]),
   ])
 }
@@ -54,11 +54,11 @@ function replied(space: Space, points: Entry['points']) {
   const [welcome, error, passed]: [Formula[], Formula[], Formula[]] = [[], [], []]
   for (const { replies } of points) {
     for (const { when, isError } of replies === 'untold' ? [] : replies) {
-      const isMet = when === undefined ? ALWAYS : space.formula(when.condition, TRUE)
+      const isMet = when === undefined ? ALWAYS : space.matches(when.condition, 'Require')
       const applies = all([...passed, isMet])
       if (isError) error.push(applies)
       else welcome.push(applies)
-      passed.push(when === undefined ? NEVER : space.formula(when.condition, NOT_TRUE))
+      passed.push(when === undefined ? NEVER : space.misses(when.condition, 'Require'))
     }
   }
   return { welcome: any(welcome), error: any(error), left: all(passed) }
@@ -93,9 +93,9 @@ export function refusals(space: Space, entry: Entry): readonly Formula[] {
     if (invalid.length > 0) refuse(ALWAYS)
     for (const name of required) refuse(negation(space.isSet(name)))
     const of = enforcedBy(rules)
-    for (const { condition } of of('Deny')) refuse(space.formula(condition, TRUE))
-    for (const { condition } of of('Require')) refuse(space.formula(condition, NOT_TRUE))
-    const allows = of('Allow').map(({ condition }) => space.formula(condition, NOT_TRUE))
+    for (const { condition } of of('Deny')) refuse(space.matches(condition, 'Deny'))
+    for (const { condition } of of('Require')) refuse(space.misses(condition, 'Require'))
+    const allows = of('Allow').map(({ condition }) => space.misses(condition, 'Allow'))
     if (allows.length > 0) refuse(all(allows))
   }
   return ways

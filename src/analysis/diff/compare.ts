@@ -15,6 +15,7 @@ import {
   withCertificateOf,
 } from './certificates.ts'
 import { type Disguise, disguises, takesOneOfEach, withKnownKey } from './credentials.ts'
+import type { Decide, Difference, SemanticDiff, Untold, Verdict } from './difference.ts'
 import {
   aligned,
   doorFor,
@@ -29,9 +30,11 @@ import {
   waysThrough,
 } from './entries.ts'
 import { type ExampleRequest, exampleOf } from './example.ts'
+import { AMBIGUOUS_NAME, type NamesRead, nameChanges } from './header-names.ts'
 import { type UnaccountedPart, unaccountedParts } from './parts.ts'
 import { rivalsOf } from './precedence.ts'
 import {
+  insteadText,
   otherCredentials,
   otherNamesText,
   otherSourcesText,
@@ -42,50 +45,6 @@ import {
 import { routeText } from './route-conditions.ts'
 import { servicesAsked } from './services.ts'
 import { unlookedKinds } from './unlooked.ts'
-
-/** What one configuration does with a request, said by the program that would serve it. */
-export interface Verdict {
-  readonly isAdmitted: boolean
-  readonly route: string
-  readonly reason: string
-  /** No rule refuses it, but the response is an error, or nothing is there that could serve it. */
-  readonly isUnserved?: true
-}
-
-/** Undefined where it cannot be told. */
-export type Decide = (request: ExampleRequest) => Verdict | undefined
-
-/** A change of what is decided, with a request that shows it. */
-export interface Difference {
-  readonly kind: 'admitted' | 'refused'
-  readonly listener: string
-  readonly route: string
-  readonly backend: string | undefined
-  readonly provider: string | undefined
-  readonly example: ExampleRequest
-  readonly old: Verdict
-  readonly now: Verdict
-  /** Policies that ask a service about what is admitted: it is, if they admit it. */
-  readonly services: readonly string[]
-  /** The same in words: `extAuthz of x`. */
-  readonly asks: string
-}
-
-export interface SemanticDiff {
-  /** Newly admitted first. */
-  readonly differences: readonly Difference[]
-  /** Places where it could not be told whether something changes. */
-  readonly untold: readonly Untold[]
-}
-
-export interface Untold {
-  readonly kind: Difference['kind']
-  readonly listener: string
-  readonly route: string
-  readonly why: string
-  /** The part of the configuration that differs and that nothing accounts for. */
-  readonly part?: string
-}
 
 /** How often an example that another route took is looked for elsewhere. */
 const MAX_TRIES = 12
@@ -100,20 +59,81 @@ export function compareModels(
   before: Model,
   after: Model,
   decide: { readonly old: Decide; readonly now: Decide },
+  read?: { readonly old: NamesRead; readonly now: NamesRead },
 ): SemanticDiff {
   const [old, now] = [waysThrough(before), waysThrough(after)]
-  const admitted = oneWay(old, now, 'admitted', decide.old, decide.now)
-  const refused = oneWay(now, old, 'refused', decide.now, decide.old)
   const parts = unaccountedParts(before, after)
-  return {
-    differences: [...admitted.differences, ...refused.differences],
-    untold: [
-      ...unaccounted(parts, 'admitted'),
-      ...admitted.untold,
-      ...unaccounted(parts, 'refused'),
-      ...refused.untold,
-    ],
+  const sides = {
+    admitted: { from: old, to: now, decideFrom: decide.old, decideTo: decide.now },
+    refused: { from: now, to: old, decideFrom: decide.now, decideTo: decide.old },
   }
+  const found = (['admitted', 'refused'] as const).map((kind): SemanticDiff => {
+    const { differences, untold } = oneWay(kind, sides[kind])
+    const [from, to] = kind === 'admitted' ? [read?.old, read?.now] : [read?.now, read?.old]
+    const named = byNames(kind, sides[kind], from, to)
+    return {
+      differences: [...differences, ...named.differences],
+      untold: [...unaccounted(parts, kind), ...untold, ...named.untold],
+    }
+  })
+  return {
+    differences: found.flatMap(({ differences }) => differences),
+    untold: found.flatMap(({ untold }) => untold),
+  }
+}
+
+/** Headers that are rejected since they may be taken for one that is read on one side alone. */
+function byNames(
+  kind: Difference['kind'],
+  sides: Sides,
+  from: NamesRead | undefined,
+  to: NamesRead | undefined,
+): SemanticDiff {
+  const differences: Difference[] = []
+  const untold: Untold[] = []
+  if (from === undefined || to === undefined) return { differences, untold }
+  for (const { listener, name, entries } of nameChanges(sides.to.entries, from, to)) {
+    const place = { kind, listener, route: '' }
+    const found = firstFound(entries, (entry) => withHeader(entry, name, sides))
+    if (found === undefined) {
+      const why = `the header \`${name}\` is rejected by one alone, and no example was found`
+      if (entries.some((entry) => mayAdmit(entry, sides))) untold.push({ ...place, why })
+      continue
+    }
+    const { entry, example, refusing, admitting } = found
+    const [old, now] = kind === 'admitted' ? [refusing, admitting] : [admitting, refusing]
+    const none = { backend: undefined, provider: undefined }
+    differences.push({ ...place, ...none, example, old, now, ...servicesAsked(entry) })
+  }
+  return { differences, untold }
+}
+
+/** Ways on which one more example is looked for. */
+const MAX_WAYS = 40
+
+function firstFound(
+  entries: readonly Entry[],
+  find: (entry: Entry) => Found | undefined,
+): (Found & { readonly entry: Entry }) | undefined {
+  for (const entry of entries.slice(0, MAX_WAYS)) {
+    const found = find(entry)
+    // Another reason is shown elsewhere.
+    if (found?.refusing.reason === AMBIGUOUS_NAME) return { ...found, entry }
+  }
+  return undefined
+}
+
+function mayAdmit(entry: Entry, sides: Sides): boolean {
+  return solve(ask(entry, 'none', sides, 'proof').given).kind !== 'impossible'
+}
+
+/** A request that the way admits, with one more header. */
+function withHeader(entry: Entry, name: string, sides: Sides): Found | undefined {
+  const { given, facts } = ask(entry, 'none', sides, 'search')
+  return example(given, entry, facts, sides, 'none', (request) => ({
+    ...request,
+    headers: { ...request.headers, [name]: '1' },
+  })).found
 }
 
 function unaccounted(
@@ -132,13 +152,8 @@ function unaccounted(
 }
 
 /** What `to` admits and `from` does not. */
-function oneWay(
-  from: Ways,
-  to: Ways,
-  kind: Difference['kind'],
-  decideFrom: Decide,
-  decideTo: Decide,
-): SemanticDiff {
+function oneWay(kind: Difference['kind'], sides: Sides): SemanticDiff {
+  const { from, to } = sides
   const differences: Difference[] = []
   const untold: Untold[] = []
   let pairs = 0
@@ -153,7 +168,7 @@ function oneWay(
         isUntold = 'there are too many routes to compare all with all'
         break
       }
-      const found = search(entry, other, { from, to, decideFrom, decideTo })
+      const found = search(entry, other, sides)
       if (found.untold !== undefined) isUntold = found.untold
       for (const { example, refusing, admitting } of found.examples) {
         const [old, now] = kind === 'admitted' ? [refusing, admitting] : [admitting, refusing]
@@ -213,14 +228,14 @@ interface Found {
   readonly admitting: Verdict
 }
 
-interface Sides {
+export interface Sides {
   readonly from: Ways
   readonly to: Ways
   readonly decideFrom: Decide
   readonly decideTo: Decide
 }
 
-interface Searched {
+export interface Searched {
   /** For each reason why the other one refuses. */
   readonly examples: readonly Found[]
   /** Why there may be more. */
@@ -228,7 +243,7 @@ interface Searched {
 }
 
 /** Requests that the entry admits and the other one refuses; without any it is proven so. */
-function search(entry: Entry, written: Entry | 'none', sides: Sides): Searched {
+export function search(entry: Entry, written: Entry | 'none', sides: Sides): Searched {
   const other = written === 'none' ? written : placedApart(aligned(written, entry), entry)
   const proof = ask(entry, other, sides, 'proof')
   const byRules = searchRules(entry, other, sides, proof)
@@ -307,7 +322,7 @@ function example(
       // Both were asked about the whole of it: it is shown for this route only if that takes it.
       (entry.match === undefined || admitting.route === entry.route)
     if (isShown) return { found: { example: request, refusing, admitting } }
-    instead = insteadText(request, entry, refusing, admitting)
+    instead = insteadText(request, entry.route, refusing, admitting)
     // Something else took it: look for another one that differs in something.
     avoided.push(
       any(
@@ -342,27 +357,11 @@ function judge(
   return { refusing, admitting: decide.decideTo(at(to)) }
 }
 
-/** What became of the example, by name. */
-function insteadText(
-  { method, path, host }: ExampleRequest,
-  { route }: Entry,
-  refusing: Verdict | undefined,
-  admitting: Verdict | undefined,
-): string {
-  const what = `an example was looked for and not found: ${method} ${path} of ${host}`
-  if (admitting?.isAdmitted === true && admitting.route !== route) {
-    return `${what} is taken by route ${admitting.route}`
-  }
-  if (admitting?.isAdmitted !== true)
-    return `${what} is decided by ${admitting?.reason ?? 'nothing'}`
-  return `${what} is ${refusing?.reason ?? 'not decided'} on both sides`
-}
-
 /** The entry takes and admits it; and the ways in which the other one refuses it. */
 function ask(entry: Entry, other: Entry | 'none', { from, to }: Sides, mode: Mode) {
   const entries = other === 'none' ? [entry] : [entry, other]
   const facts = withCertificateOf(factsOf(entries), entry)
-  const space = new Space(STAGES.backend, facts, mode)
+  const space = new Space(STAGES[entry.message === undefined ? 'backend' : 'mcp'], facts, mode)
   const doors = other === 'none' ? doorsBefore(entry, from, to) : []
   const none = doors.flatMap((door) => from.matches.get(door) ?? [])
   const rivals = [rivalsOf(entry, to), other === 'none' ? [] : rivalsOf(other, from)] as const

@@ -6,8 +6,7 @@ import { nameOf } from '../../reach/attachment.ts'
 import { Reach } from '../../reach/reach.ts'
 import { leadsToBackend } from '../../reach/streams.ts'
 import type { Where } from '../../reach/where.ts'
-import type { PlacedCondition } from '../placed-rule.ts'
-import { type Point, pointsOf, type Replies } from '../points.ts'
+import { conditionsAt, type Point, pointsOf, type Replies } from '../points.ts'
 import {
   acceptanceOf,
   credentialsOf,
@@ -20,7 +19,7 @@ import type { Fact } from '../symbolic/attribute-tree.ts'
 import type { Condition } from '../symbolic/space.ts'
 import type { Ranked } from './precedence.ts'
 import { routeCondition, routeText } from './route-conditions.ts'
-import { unlookedAt, withModelRules } from './unlooked.ts'
+import { spokenBy, unlookedAt, withKeptBodies, withModelRules } from './unlooked.ts'
 
 /** One way through a gateway: a listener, a match, a backend or its provider; and what guards it. */
 export interface Entry {
@@ -44,6 +43,18 @@ export interface Entry {
   /** What else decides on the way, and is not looked into. */
   readonly unlooked: Readonly<Record<string, string>>
   readonly points: readonly Point[]
+  /** Of messages to one MCP server, about one kind of what it offers. */
+  readonly message?: AskedMessage
+}
+
+export interface AskedMessage {
+  readonly server: string
+  readonly part: 'tool' | 'prompt' | 'resource'
+  /** What clients write before the name; empty: nothing. */
+  readonly prefix: string
+  /** What is asked for and how, where no rule reads it. */
+  readonly name: string
+  readonly method: string
 }
 
 /** One match of one route, as an expression and by its rank among the others. */
@@ -138,12 +149,12 @@ export function waysThrough(model: Model): Ways {
         match: own,
         names: '',
         isServed: hasBackends || isReplied,
-        unlooked: unlookedAt([...before, point]),
+        unlooked: { ...unlookedAt([...before, point]), ...spokenBy(backend, provider) },
         points: [...before, point],
       })
     }
   }
-  return { entries: withModelRules(entries), matches, listeners }
+  return { entries: withKeptBodies(withModelRules(entries)), matches, listeners }
 }
 
 /** Names below that of the listener which others on its port have: those get their requests. */
@@ -327,11 +338,6 @@ function readsSource({ points }: Entry): boolean {
   return points.some((point) =>
     conditionsAt(point).some(({ reads }) => reads.some(({ variable }) => variable === 'source')),
   )
-}
-
-/** All that a point decides by: its rules, and the conditions of the gateway's own responses. */
-export function conditionsAt({ rules, replies }: Point): readonly PlacedCondition[] {
-  return replies === 'untold' ? rules : [...rules, ...replies.flatMap(({ when }) => when ?? [])]
 }
 
 function beliefsOf({ points }: Entry): Readonly<Record<string, string>> {

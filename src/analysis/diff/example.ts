@@ -4,7 +4,7 @@ import { clientsOf } from '../../model/gateway.ts'
 import { isPermissive, issuersOf } from '../scopes.ts'
 import type { Facts } from '../symbolic/attribute-tree.ts'
 import type { World } from '../symbolic/world.ts'
-import { authenticationsOf, type Entry } from './entries.ts'
+import { type AskedMessage, authenticationsOf, type Entry } from './entries.ts'
 import { PARAMETERS } from './route-conditions.ts'
 
 /** A request that was made up: what matters is as found, the rest as simple as can be. */
@@ -27,6 +27,8 @@ export interface ExampleRequest {
   readonly certificate: JsonObject | undefined
   /** Who asks: claims of a token, metadata of a key, … */
   readonly identity: Readonly<Record<string, JsonObject>>
+  /** To an MCP server: what is asked for as clients name it, and the body. */
+  readonly message?: { readonly about: string; readonly body: string }
 }
 
 /** An address of documentation (RFC 5737). */
@@ -52,7 +54,7 @@ export function exampleOf(world: World, entry: Entry, facts: Facts): ExampleRequ
     backend: entry.backend,
     isConnection: entry.match === undefined,
     provider: entry.provider,
-    method: text(request['method'], 'GET'),
+    method: text(request['method'], entry.message === undefined ? 'GET' : 'POST'),
     path: text(request['path'], '/'),
     query: text(request['query'], queryOf(parameters)),
     host: text(host, 'example.com'),
@@ -61,7 +63,28 @@ export function exampleOf(world: World, entry: Entry, facts: Facts): ExampleRequ
     sni: typeof hostname === 'string' ? hostname : serverNameOf(entry),
     certificate: certificateOf(certificate, entry),
     identity: identitiesIn(world, facts, entry),
+    ...(entry.message === undefined ? {} : { message: messageIn(world, entry.message) }),
   }
+}
+
+/** How a message names what it is about. */
+const MEMBERS = { tool: 'name', prompt: 'name', resource: 'uri' } as const
+
+function messageIn(world: World, { part, prefix, ...asked }: AskedMessage) {
+  const { mcp = {} } = world as Readonly<Record<string, JsonObject>>
+  const { name, arguments: given } = (mcp[part] ?? {}) as JsonObject
+  const about = `${prefix}${text(name, asked.name)}`
+  const method = text(mcp['methodName'], asked.method)
+  const own = part === 'tool' ? { arguments: given ?? {} } : {}
+  const ref =
+    part === 'prompt' ? { type: 'ref/prompt', name: about } : { type: 'ref/resource', uri: about }
+  const params = method === 'completion/complete' ? { ref } : { [MEMBERS[part]]: about, ...own }
+  const message = { jsonrpc: '2.0', id: 1, method, params }
+  return { about, body: JSON.stringify(message, asJson) }
+}
+
+function asJson(_: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? Number(value) : value
 }
 
 const ADDRESSES: ReadonlySet<string> = new Set([

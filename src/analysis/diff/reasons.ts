@@ -1,8 +1,11 @@
 import { canonicalJson } from '../../model/json.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
+import { conditionsAt } from '../points.ts'
 import { partsNotCovered } from '../symbolic/covered.ts'
 import type { Condition } from '../symbolic/space.ts'
-import { authenticationsBeyond, authenticationsOf, conditionsAt, type Entry } from './entries.ts'
+import type { Verdict } from './difference.ts'
+import { authenticationsBeyond, authenticationsOf, type Entry } from './entries.ts'
+import { READ_BODY } from './unlooked.ts'
 
 /** Why it is not known, with the part that it is about. */
 
@@ -31,6 +34,9 @@ export function otherSourcesText(settings: readonly string[]): string {
 }
 
 export function unlookedText(kinds: readonly string[]): string {
+  if (kinds.includes(READ_BODY)) {
+    return '`request.body` is kept by one side alone, which rejects bodies that are too long for it'
+  }
   const names = kinds.map((kind) => `\`${kind}\``).join(' and ')
   return `${names} differs between the routes that take it, and what it changes is not looked into`
 }
@@ -63,4 +69,20 @@ export function uncoveredText(entries: readonly Entry[], more: readonly Conditio
   if (first === undefined) return 'the conditions are too many to be looked into together'
   const others = rest.length === 0 ? '' : ` and ${rest.length} more`
   return `it depends on \`${first}\`${others}, which is not looked into, and no example was found`
+}
+
+/** What became of the example, by name. */
+export function insteadText(
+  { method, path, host }: { readonly method: string; readonly path: string; readonly host: string },
+  route: string,
+  refusing: Verdict | undefined,
+  admitting: Verdict | undefined,
+): string {
+  const what = `an example was looked for and not found: ${method} ${path} of ${host}`
+  if (admitting?.isAdmitted === true && admitting.route !== route) {
+    return `${what} is taken by route ${admitting.route}`
+  }
+  if (admitting?.isAdmitted !== true)
+    return `${what} is decided by ${admitting?.reason ?? 'nothing'}`
+  return `${what} is ${refusing?.reason ?? 'not decided'} on both sides`
 }

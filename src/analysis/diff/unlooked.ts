@@ -1,6 +1,9 @@
+import type { Read } from '../../cel/check/reads.ts'
+import type { AiProvider, Backend } from '../../model/backend.ts'
 import { hashOf } from '../../model/hash.ts'
-import type { Point } from '../points.ts'
-import { ACCOUNTS } from './accounts.ts'
+import { canonicalJson } from '../../model/json.ts'
+import { conditionsAt, type Point } from '../points.ts'
+import { ACCOUNTS, WITHOUT_MEANING } from './accounts.ts'
 import type { Entry } from './entries.ts'
 
 /**
@@ -13,17 +16,69 @@ export function unlookedAt(points: readonly Point[]): Readonly<Record<string, st
     for (const [kind, policies] of effective) {
       const values = policies.map(({ value }) => partsOf(kind, value))
       if (stage === 'connection' || values.every((one) => one === undefined)) continue
-      found[kind] = `${found[kind] ?? ''}${hashOf(values)}`
+      found[kind] = `${found[kind] ?? ''}${hashOf(canonicalJson(values, WITHOUT_MEANING))}`
     }
   }
+  if (points.some(readsBody)) found[READ_BODY] = ''
   return found
+}
+
+/**
+ * Whether the body is kept for an expression, in whose place bodies are rejected that are too long
+ * to be kept or that cannot be decoded, whatever the expression comes to.
+ */
+export const READ_BODY = 'request.body'
+
+export function readsBody(point: Point): boolean {
+  const { stage, effective } = point
+  if (stage === 'connection') return false
+  const isRead = ({ variable, fields: [field] }: Read) =>
+    variable === 'request' && (field === undefined || field === 'body')
+  if (conditionsAt(point).some(({ reads }) => reads.some(isRead))) return true
+  // Expressions of other policies are told by their texts, in some of which it is only mentioned.
+  return [...effective].some(
+    ([kind, policies]) => !AFTERWARDS.has(kind) && BODY.test(JSON.stringify(policies)),
+  )
+}
+
+const BODY = /\brequest\b\W{1,6}body\b/
+/** What they cannot keep is not set for them. */
+const AFTERWARDS: ReadonlySet<string> = new Set(['accessLog', 'tracing'])
+
+/**
+ * What backends that look into requests serve: calls that their provider has, or that can be
+ * translated for it, messages that their servers know. All else they reject.
+ */
+export function spokenBy(
+  backend: Backend | undefined,
+  provider: AiProvider | undefined,
+): Readonly<Record<string, string>> {
+  switch (backend?.kind) {
+    case 'ai': {
+      const { models = [], virtualModels = [], allowEndpoints = [] } = backend
+      const { provider: name = '', options = {} } = provider ?? {}
+      const served = [name, options, models, virtualModels, allowEndpoints]
+      return { provider: hashOf(served, WITHOUT_MEANING) }
+    }
+    case 'mcp': {
+      const targets = backend.targets.map(({ name, transport, options, pins }) => {
+        return { name, transport, options, ...(pins && { pins }) }
+      })
+      return { mcp: hashOf([targets, backend.options], WITHOUT_MEANING) }
+    }
+    case 'dynamic':
+      return { dynamic: hashOf(backend.target ?? null) }
+    default:
+      return {}
+  }
 }
 
 /** Undefined where all of it is accounted for. */
 function partsOf(kind: string, value: unknown): unknown {
   const account = ACCOUNTS.get(`policy(${kind})`)
   if (account === undefined) return value
-  if (account.opens !== true || typeof value !== 'object' || value === null) return undefined
+  if (account.opens !== true) return account.decides?.(value) === true ? value : undefined
+  if (typeof value !== 'object' || value === null) return undefined
   const own = Object.entries(value).filter(([key, part]) => {
     const known = ACCOUNTS.get(`policy(${kind}).value.${key}`)
     // What a way has alone: whether it does without is for the conditions of the account to say.
@@ -60,4 +115,16 @@ function readsModel({ provider, points }: Entry): boolean {
   if (provider === undefined) return false
   const reads = points.flatMap(({ rules }) => rules.flatMap((rule) => rule.reads))
   return reads.some(({ variable, fields }) => variable === 'llm' && fields[0] !== 'provider')
+}
+
+/** A route keeps a body for all of its backends if it does so for one of them. */
+export function withKeptBodies(entries: readonly Entry[]): readonly Entry[] {
+  const keeping = new Set(
+    entries.flatMap(({ unlooked, match }) => (READ_BODY in unlooked ? (match?.id ?? []) : [])),
+  )
+  return entries.map((entry) =>
+    keeping.has(entry.match?.id ?? '')
+      ? { ...entry, unlooked: { ...entry.unlooked, [READ_BODY]: '' } }
+      : entry,
+  )
 }

@@ -1,5 +1,6 @@
 import type { Model } from '../../model/model.ts'
-import { compareModels, type Decide, type Difference } from '../diff/compare.ts'
+import { compareModels } from '../diff/compare.ts'
+import type { Decide, Difference } from '../diff/difference.ts'
 import { type Invariant, suppose, type Unclear } from './suppose.ts'
 
 /** What is known of an invariant. */

@@ -13,6 +13,7 @@ import {
   unusedTargets,
 } from './checks/places.ts'
 import { denyOnly, redundant, unreachable, wideningAllow } from './checks/sets.ts'
+import { argumentsOfLists, unguardedServers, unknownTools, unlistedTools } from './checks/tools.ts'
 import { addressTexts, headerNames, listClaims, maybeNotBoolean } from './checks/wording.ts'
 
 /** Every check, in the order of the codes that it gives first. */
@@ -43,4 +44,8 @@ export const CHECKS: readonly Check[] = [
   preflightHeaders,
   openOrigins,
   keptSlashes,
+  unknownTools,
+  argumentsOfLists,
+  unlistedTools,
+  unguardedServers,
 ]

@@ -130,7 +130,9 @@ function identifier(): (point: Point) => string {
       const plain = name.replace(/#[^.[]*/, '')
       return paths.has(plain) || [...paths].some((path) => concerns(plain, path))
     })
-    return JSON.stringify([stage, rules.map(idOf), known, matchesOf(rules, where)])
+    // Tools are those of a backend, whatever its rules read.
+    const servers = stage === 'mcp' ? [where.backend?.name, where.server?.name] : []
+    return JSON.stringify([stage, rules.map(idOf), known, matchesOf(rules, where), servers])
   }
 }
 

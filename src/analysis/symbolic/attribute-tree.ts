@@ -296,7 +296,7 @@ function valuesFor(node: Node): readonly Value[] {
     case 'string':
       return textValues(node)
     case 'int':
-      return numberValues(node, PORTS)
+      return numberValues(node, PORT_FIELDS.has(nameOf(node.steps)) ? PORTS : WHOLE_NUMBERS)
     case 'bool':
       return [true, false]
     case 'ip':
@@ -336,8 +336,15 @@ function collections(hints: ReadonlySet<string>): readonly Value[] {
   return [[], {}, ...lists, ...objects]
 }
 
-/** Whole numbers among attributes are ports. */
 const PORTS: NumberDomain = { hasFractions: false, hasNaN: false, min: 0, max: 65_535 }
+const PORT_FIELDS: ReadonlySet<string> = new Set([
+  'source.port',
+  'source.rawPort',
+  'source.peerPort',
+  'destination.port',
+])
+/** Such as the tokens of a call. */
+const WHOLE_NUMBERS: NumberDomain = { hasFractions: false, hasNaN: false }
 /** A service answers in protobuf, which has NaN. */
 const ANY_DOUBLE: NumberDomain = { ...JSON_NUMBERS, hasNaN: true }
 

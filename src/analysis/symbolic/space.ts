@@ -1,13 +1,12 @@
 import type { Term } from '../../cel/check/term.ts'
 import { JSON_VALUE, mapOf, STRING } from '../../cel/check/types.ts'
-import { explain } from '../../cel/explain/explain.ts'
+import { isMetered } from '../../cel/emit/metered.ts'
 import type { Environment } from '../../cel/index.ts'
-import { DEFAULT_FUEL } from '../../cel/values/fuel.ts'
-import type { JsonObject, Value } from '../../cel/values/value.ts'
 import { AttributeTree, type Facts } from './attribute-tree.ts'
 import { ContentsFormulas, isToldOfContents, learnContents } from './contents.ts'
+import { evaluation } from './evaluation.ts'
 import type { FormName } from './forms.ts'
-import { ALWAYS, all, any, type Formula, literal, NEVER } from './formula.ts'
+import { ALWAYS, all, any, type Formula, literal, NEVER, negation } from './formula.ts'
 import { hintsIn } from './hints.ts'
 import { type Hosts, hostsBy, hostTexts, isHostHeader, oneHost, spellings } from './host-header.ts'
 import { leafTerms } from './leaf-terms.ts'
@@ -137,6 +136,46 @@ export class Space {
 
   isSet(name: string): Formula {
     return this.isThere(wholeVariable(name), {})
+  }
+
+  /** A rule of this action with this condition does what it is for: denies, lets pass, admits. */
+  matches(condition: Condition, action: string): Formula {
+    const ends = this.#ends(condition)
+    const own = this.formula(condition, TRUE)
+    return action === 'Deny' ? any([own, ends]) : all([own, negation(ends)])
+  }
+
+  /** It does not. */
+  misses(condition: Condition, action: string): Formula {
+    const ends = this.#ends(condition)
+    const own = this.formula(condition, NOT_TRUE)
+    return action === 'Deny' ? all([own, negation(ends)]) : any([own, ends])
+  }
+
+  /**
+   * The evaluation ends at its budget, or at what cannot be read for certain, as JSON that names a
+   * member twice. Then a Deny rule denies and no other matches, whatever the rest of the condition
+   * says, and which parts come to be evaluated depends on how it is written. So of two conditions
+   * that say the same, one may end where the other does not.
+   */
+  #ends(condition: Condition): Formula {
+    const { term, names } = condition
+    if (this.#mode === 'search' || !leafTerms(term).some((one) => this.#mayEnd(one))) return NEVER
+    const id = `${termKey(term)} ends # ${[...(names ?? [])].flat().join(' ')}`
+    let unknown = this.#outcomes.get(id)
+    if (unknown === undefined) {
+      const possibilities = [ANY, ERROR].map((outcome) => ({ kind: 'outcome', outcome }) as const)
+      unknown = { id, whole: undefined, steps: [], possibilities }
+      this.#outcomes.set(id, unknown)
+    }
+    return literal(unknown, (index) => index === 1)
+  }
+
+  /** Other forms that loop are so cheap that no request is too long for them. */
+  #mayEnd(term: Term): boolean {
+    if (!isMetered(term)) return false
+    const leaf = this.#leaves.get(term)
+    return leaf === undefined || leaf.kind === 'opaque' || leaf.form === 'word'
   }
 
   /** The condition comes out as one of these. */
@@ -327,63 +366,4 @@ function renamed(attribute: Attribute, names: Condition['names']): Attribute {
   if (other !== undefined) return { ...attribute, steps: [...other.split('.'), ...below] }
   const name = names?.get(variable)
   return name === undefined ? attribute : { ...attribute, steps: [name, ...rest] }
-}
-
-/** What a condition about one attribute comes to, asked of the gateway's own evaluator. */
-function evaluation(
-  term: Term,
-  steps: readonly string[],
-  unknown: Unknown,
-): (possibility: Possibility) => Outcomes {
-  const quick = textEquality(term)
-  return (possibility) => {
-    if (quick !== undefined && possibility.kind === 'value') {
-      return quick(possibility.value)
-    }
-    const worlds =
-      possibility.kind === 'unreachable'
-        ? worldsWithout(steps, unknown)
-        : [variablesWith(steps, possibility)]
-    return worlds.reduce(
-      (outcomes, world) => outcomes | outcomeOf(explain(term, world, DEFAULT_FUEL).value),
-      0,
-    )
-  }
-}
-
-/** Rules by the thousand compare one attribute with one text each. */
-function textEquality(term: Term): ((value: Value) => Outcomes) | undefined {
-  if (term.kind !== 'equal') return undefined
-  const constant = [term.left, term.right].find((side) => side.kind === 'constant')?.value
-  if (typeof constant !== 'string') return undefined
-  const [whenEqual, otherwise] = term.negated ? [FALSE, TRUE] : [TRUE, FALSE]
-  return (value) => (value === constant ? whenEqual : otherwise)
-}
-
-/** Variables of which only this one attribute is there, if it is. */
-function variablesWith(steps: readonly string[], possibility: Possibility): JsonObject {
-  switch (possibility.kind) {
-    case 'value':
-      return nested(steps, possibility.value)
-    case 'map':
-      return nested(steps, {})
-    case 'list':
-      return nested(steps, [])
-    default:
-      return nested(steps.slice(0, -1), {})
-  }
-}
-
-/** The whole is not there, or is something that has no parts. */
-function worldsWithout(steps: readonly string[], { whole }: Unknown): readonly JsonObject[] {
-  const above = steps.slice(0, whole?.unknown.steps.length ?? 1)
-  const values = (whole?.unknown.possibilities ?? []).flatMap((one) => {
-    if (one.kind === 'list') return [[]]
-    return one.kind === 'value' ? [one.value] : []
-  })
-  return [nested(above.slice(0, -1), {}), ...values.map((value) => nested(above, value))]
-}
-
-function nested(steps: readonly string[], value: Value): JsonObject {
-  return steps.reduceRight<Value>((inner, step) => ({ [step]: inner }), value) as JsonObject
 }

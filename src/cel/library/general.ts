@@ -36,6 +36,10 @@ export const GENERAL = defineLibrary('general', [
     '@onlyMap',
     global([MAP], MAP, (map: AnyMap) => map),
   ),
+  // For fields of logs and spans, which look for the call: see policies/log-expressions.ts. They
+  // are never folded, and rules cannot call them.
+  fn('flatten', global([DYN], DYN, same, { impure: true })),
+  fn('flattenRecursive', global([DYN], DYN, same, { impure: true })),
   fn('random', global([], DOUBLE, random, { impure: true })),
   fn(
     'uuid',
@@ -46,6 +50,10 @@ export const GENERAL = defineLibrary('general', [
 
 function firstPresent(...choices: readonly Value[]): Value {
   return choices.find((choice) => choice !== null) ?? null
+}
+
+function same(value: Value): Value {
+  return value
 }
 
 /** From 0 up to, and not including, 1. */

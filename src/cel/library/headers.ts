@@ -31,6 +31,10 @@ export const HEADERS_LIBRARY = defineLibrary('headers', [
     'unredacted',
     method([HEADERS], JOINED, (map: AnyMap) => view(map, spaced), METERED),
   ),
+  fn(
+    'redacted',
+    method([HEADERS], JOINED, (map: AnyMap) => view(map, redacted), METERED),
+  ),
   // `headers.cookie(name)` is read as `@cookies(headers)[name]`: see check/calls.ts.
   fn('cookie', method([HEADERS, STRING], STRING, cookie, METERED)),
   fn('@cookies', global([HEADERS], mapOf(STRING, STRING), cookies, METERED)),
@@ -76,6 +80,25 @@ function joined(name: string, lines: readonly string[]): string {
 
 function spaced(name: string, lines: readonly string[]): string {
   return lines.join(name === 'cookie' ? '; ' : ', ')
+}
+
+/** Headers that carry credentials, of clients, servers and providers of models. */
+const CREDENTIALS: ReadonlySet<string> = new Set([
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  'set-cookie',
+  'x-api-key',
+  'api-key',
+  'x-goog-api-key',
+  'x-amz-security-token',
+  'x-auth-token',
+  'x-csrf-token',
+  'x-forwarded-client-cert',
+])
+
+function redacted(name: string, lines: readonly string[]): string {
+  return CREDENTIALS.has(name) ? '<redacted>' : spaced(name, lines)
 }
 
 function split(_: string, lines: readonly string[]): readonly string[] {

@@ -41,12 +41,17 @@ const UNCHARGED: readonly string[] = [
   'default(dyn,dyn)',
   'coalesce(dyn)',
   'fail(string)',
+  'flatten(dyn)',
+  'flattenRecursive(dyn)',
   '@onlyMap(map)',
   // A length that is known, and single elements.
   ...['size(bytes)', 'size(list)', 'size(map)', 'first(list)', 'last(list)'],
   // As `in` is.
   ...['contains(list,param)', 'contains(map,param)'],
-  ...['math.greatest', 'math.least'].flatMap((name) => [`${name}(list)`, `${name}(dyn,dyn,dyn)`]),
+  ...['math.greatest', 'math.least', 'max', 'min'].flatMap((name) => [
+    `${name}(list)`,
+    `${name}(dyn,dyn,dyn)`,
+  ]),
 ]
 
 describe('the libraries', () => {

@@ -21,6 +21,8 @@ type DoubleLike = number | Double
 export const MATH = defineLibrary('math', [
   extreme('math.greatest', 1),
   extreme('math.least', -1),
+  extreme('max', 1),
+  extreme('min', -1),
   ofDouble('math.ceil', Math.ceil),
   ofDouble('math.floor', Math.floor),
   ofDouble('math.round', round),

@@ -83,4 +83,20 @@ export const AUTHENTICATION_CODES = defineCodes('PC05', 'Authentication', [
       sketch: true,
     },
   },
+  {
+    code: 'PC0506',
+    severity: 'error',
+    title: 'a signing key cannot be used',
+    explanation:
+      'The `signingKey` of `backendAuth.jwtSign` is not a private key in PEM form, or not one for ' +
+      'the algorithm in `alg`: RS and PS need an RSA key of at least 2048 bits, ES256 a key on ' +
+      'P-256, ES384 on P-384, ES512 on P-521, and EdDSA an Ed25519 key. Requests to the backend ' +
+      'get 500, since it would get no credential.',
+    example: {
+      language: 'yaml',
+      wrong: `${HEAD}    backendAuth:\n      jwtSign:\n        signingKey: not a key\n        alg: ES256`,
+      right: `${HEAD}    backendAuth:\n      jwtSign:\n        signingKey: { file: signing-key.pem }\n        alg: ES256`,
+      sketch: true,
+    },
+  },
 ])

@@ -127,7 +127,9 @@ export const LINT_SET_CODES: readonly CodeRecord[] = [
     explanation:
       'Some providers of the backend have authorization and this one has none. When the others ' +
       'cannot serve, requests go to it, and what they would have denied is then served. Write ' +
-      'the rules at the backend, where they hold for all its providers, or at each of them.',
+      'the rules at the backend, where they hold for all its providers, or at each of them. ' +
+      'The same goes for the models that a virtual model fails over to: a caller who is denied ' +
+      'one of them is served by the next.',
     example: {
       language: 'yaml',
       wrong: aiBackend('', `        policies:\n          ${PROVIDER_RULES}\n`),

@@ -5,7 +5,7 @@ import {
   checkAgentPolicies,
   checkAiOnlyPolicies,
   checkMcpOnlyPolicies,
-  withoutEffectOnProviders,
+  checkProviderPolicies,
 } from '../part-policies.ts'
 import { shadowedPolicies } from '../shadowed-policies.ts'
 import { unenforcedOnStreams } from '../stream-policies.ts'
@@ -31,7 +31,7 @@ const DRAFT_CHECKS: readonly Check[] = [
 const MODEL_CHECKS = [
   unenforcedOnStreams,
   checkDynamicPolicies,
-  withoutEffectOnProviders,
+  checkProviderPolicies,
   checkMcpOnlyPolicies,
   checkAgentPolicies,
   checkAiOnlyPolicies,

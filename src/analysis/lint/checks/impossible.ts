@@ -78,7 +78,8 @@ function problemOf(term: Term): Problem | undefined {
   return problems.includes(undefined) ? undefined : problems[0]
 }
 
-function comparisonOf(term: Term): readonly [Term, readonly string[]] | undefined {
+/** What is compared with constant texts, and with which. */
+export function comparisonOf(term: Term): readonly [Term, readonly string[]] | undefined {
   if (term.kind === 'equal') {
     const [constant, subject] =
       term.left.kind === 'constant' ? [term.left, term.right] : [term.right, term.left]
@@ -126,9 +127,14 @@ function hostProblem(text: string, isPrefix: boolean): Problem | undefined {
   return undefined
 }
 
-/** OPTIONS * has the one path that does not begin with a slash. */
 function pathProblem(text: string, isPrefix: boolean): Problem | undefined {
-  if (text === '' || text === '*') return undefined
+  if (text === '') return undefined
+  if (text === '*') {
+    return {
+      message: 'no path is `*`: `OPTIONS *` is rejected',
+      hint: 'leave the path out of the condition to match every path',
+    }
+  }
   if (!text.startsWith('/')) {
     return { message: 'a path begins with `/`', hint: `write \`'/${text}'\`` }
   }

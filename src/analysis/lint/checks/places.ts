@@ -1,6 +1,6 @@
 import type { Cidr } from '../../../cel/values/cidr.ts'
 import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
-import { partsOf } from '../../../model/backend.ts'
+import { type AiBackend, type AiProvider, partsOf } from '../../../model/backend.ts'
 import type { Attached } from '../../../model/policy.ts'
 import { layersOf } from '../../../reach/all-layers.ts'
 import { COMPOSING } from '../../../reach/kinds.ts'
@@ -130,24 +130,47 @@ export const anyAudience: Check = function* ({ model }) {
 /** AZ018: the spare provider lets pass what its siblings refuse. */
 export const unguardedProviders: Check = function* ({ model }) {
   for (const backend of model.backends) {
-    // Models are asked for by name: one that fails is not replaced by another.
-    if (backend.kind !== 'ai' || backend.models !== undefined) continue
-    const providers = backend.groups.flatMap((group) => group.providers)
-    const isGuarded = ({ policies }: (typeof providers)[number]) =>
-      policies.some((policy) => decidesAt(policy, 'backend'))
-    const guarded = providers.filter(isGuarded)
-    if (guarded.length === 0) continue
-    for (const provider of providers) {
-      if (isGuarded(provider)) continue
-      yield {
-        diagnostic: {
-          code: 'AZ018',
-          severity: 'warning',
-          message: `\`${provider.name}\` has no authorization, which ${listed(guarded.map(({ name }) => name))} of the same backend has: a failover goes around it`,
-          hint: 'write the rules at the backend, where they hold for all its providers',
-          origin: provider.origin,
-        },
+    if (backend.kind !== 'ai') continue
+    for (const { providers, of, hint } of interchangeable(backend)) {
+      const guarded = providers.filter(isGuardedProvider)
+      if (guarded.length === 0) continue
+      for (const provider of providers) {
+        if (isGuardedProvider(provider)) continue
+        yield {
+          diagnostic: {
+            code: 'AZ018',
+            severity: 'warning',
+            message: `\`${provider.name}\` has no authorization, which ${listed(guarded.map(({ name }) => name))} of the same ${of} has: a failover goes around it`,
+            hint,
+            origin: provider.origin,
+          },
+        }
       }
     }
   }
+}
+
+/**
+ * Providers one of which serves where another does not. A model that clients name is not replaced
+ * by another one, but those of a virtual model are.
+ */
+function* interchangeable({ groups, models, virtualModels = [] }: AiBackend) {
+  const all = groups.flatMap(({ providers }) => providers)
+  if (models === undefined) {
+    const hint = 'write the rules at the backend, where they hold for all its providers'
+    yield { providers: all, of: 'backend', hint }
+    return
+  }
+  const hint = 'write the rules at each of them, or in `llm.policies`, where they hold for all'
+  for (const { name, routing, targets } of virtualModels) {
+    // Whoever is denied one target of another routing is not sent to the next.
+    if (routing !== 'failover') continue
+    const named = new Set(targets.map(({ provider }) => provider))
+    const providers = all.filter((one) => named.has(one.name))
+    yield { providers, of: `virtual model \`${name}\``, hint }
+  }
+}
+
+function isGuardedProvider({ policies }: AiProvider): boolean {
+  return policies.some((policy) => decidesAt(policy, 'backend'))
 }

@@ -1,0 +1,154 @@
+import type { McpBackend } from '../../model/backend.ts'
+import { canonicalJson } from '../../model/json.ts'
+import type { Model } from '../../model/model.ts'
+import { isText, serversAt, toolsOf } from '../mcp-facts.ts'
+import { type Point, pointsOf } from '../points.ts'
+import type { Fact } from '../symbolic/attribute-tree.ts'
+import { search } from './compare.ts'
+import type { Decide, Difference, SemanticDiff, Untold } from './difference.ts'
+import { type AskedMessage, type Entry, isSameEntry, type Ways, waysThrough } from './entries.ts'
+
+type Part = AskedMessage['part']
+
+/** Methods that are about something that a server offers. */
+const METHODS: Readonly<Record<Part, readonly string[]>> = {
+  tool: ['tools/call'],
+  prompt: ['prompts/get', 'completion/complete'],
+  resource: [
+    'resources/read',
+    'resources/subscribe',
+    'resources/unsubscribe',
+    'completion/complete',
+  ],
+}
+
+const PARTS: readonly Part[] = ['tool', 'prompt', 'resource']
+
+/** With more tools than this not each is looked for by itself. */
+const MAX_TOOLS = 64
+
+/**
+ * Which calls of tools, prompts and resources of MCP servers a change newly admits or refuses. Said
+ * of backends that have the same servers in both: what else differs is for others to say.
+ */
+export function compareMessages(
+  before: Model,
+  after: Model,
+  decide: { readonly old: Decide; readonly now: Decide },
+): SemanticDiff {
+  const hasMcp = ({ backends }: Model) => backends.some(({ kind }) => kind === 'mcp')
+  if (!hasMcp(before) || !hasMcp(after)) return NOTHING
+  const [old, now] = [waysThrough(before), waysThrough(after)]
+  const [was, is] = [messagesIn(before, old), messagesIn(after, now)]
+  const admitted = [...changes(was, is, 'admitted', [old, now], decide.old, decide.now)]
+  const refused = [...changes(is, was, 'refused', [now, old], decide.now, decide.old)]
+  const all = [...admitted, ...refused]
+  return {
+    differences: all.flatMap((one) => ('example' in one ? [one] : [])),
+    untold: all.flatMap((one) => ('why' in one ? [one] : [])),
+  }
+}
+
+const NOTHING: SemanticDiff = { differences: [], untold: [] }
+
+function* changes(
+  from: ReadonlyMap<string, Entry>,
+  to: ReadonlyMap<string, Entry>,
+  kind: Difference['kind'],
+  [fromWays, toWays]: readonly [Ways, Ways],
+  decideFrom: Decide,
+  decideTo: Decide,
+): Generator<Difference | Untold> {
+  const seen = new Set<string>()
+  for (const [key, entry] of to) {
+    const other = from.get(key)
+    if (other === undefined || isSameEntry(entry, other)) continue
+    const sides = { from: fromWays, to: toWays, decideFrom, decideTo }
+    const { examples, untold } = search(entry, other, sides)
+    const { listener, route, backend, provider } = entry
+    const place = { kind, listener, route, backend, provider }
+    for (const { example, refusing, admitting } of examples) {
+      const name = `${example.message?.about} ${refusing.reason} ${canonicalJson(example.identity)}`
+      if (seen.has(`${listener} ${route} ${name}`)) continue
+      seen.add(`${listener} ${route} ${name}`)
+      const [old, now] = kind === 'admitted' ? [refusing, admitting] : [admitting, refusing]
+      yield { ...place, example, old, now, services: [], asks: '' }
+    }
+    if (untold === undefined) continue
+    const { server, part } = entry.message as AskedMessage
+    yield { kind, listener, route, why: `${part}s of \`${server}\`: ${untold}` }
+  }
+}
+
+/** By what is the same in both: the way, the server and what is asked for. */
+function messagesIn(model: Model, { entries }: Ways): ReadonlyMap<string, Entry> {
+  const points = new Map<string, Point>()
+  for (const point of pointsOf(model)) {
+    if (point.stage === 'mcp') points.set(placeOf(point.where), point)
+  }
+  const found = new Map<string, Entry>()
+  for (const entry of entries) {
+    const { backend } = entry.where
+    if (backend?.kind !== 'mcp') continue
+    const { options } = backend
+    const shape = canonicalJson([backend.targets.map(({ name }) => name), options])
+    for (const server of backend.targets) {
+      const where = { ...entry.where, server }
+      const point = points.get(placeOf(where)) ?? points.get(placeOf(entry.where))
+      if (point === undefined) continue
+      for (const part of PARTS) {
+        for (const tool of part === 'tool' ? toolsToAsk({ ...entry.where, server }) : [undefined]) {
+          const key = [entry.key, shape, server.name, part, tool ?? ''].join(' ')
+          found.set(key, messageEntry(entry, point, backend, server.name, part, tool))
+        }
+      }
+    }
+  }
+  return found
+}
+
+function toolsToAsk(where: Entry['where']): readonly (string | undefined)[] {
+  const known = toolsOf(serversAt(where))
+  return known === undefined || known.length === 0 || known.length > MAX_TOOLS ? [undefined] : known
+}
+
+function placeOf(where: Point['where']): string {
+  const { gateway, listener, route, index, number, backend, server } = where
+  return [
+    ...[gateway.name, listener.name, route?.name, index, number],
+    ...[backend?.name, server?.name],
+  ].join(' ')
+}
+
+function messageEntry(
+  entry: Entry,
+  point: Point,
+  { targets, options }: McpBackend,
+  server: string,
+  part: Part,
+  tool: string | undefined,
+): Entry {
+  const { prefixMode } = options
+  const isPrefixed = prefixMode === 'Always' || (prefixMode !== 'Never' && targets.length > 1)
+  const prefix = isPrefixed ? `${server}${part === 'resource' ? '+' : '_'}` : ''
+  const methods: Fact = { kind: 'values', values: METHODS[part], isSet: true }
+  const others = PARTS.filter((one) => one !== part)
+  const facts: readonly (readonly [string, Fact])[] = [
+    ['request.method', isText('POST')],
+    ["request.headers['content-type']", isText('application/json')],
+    ['mcp.methodName', methods],
+    ['mcp.sessionId', { kind: 'unset' }],
+    ...others.map((one) => [`mcp.${one}`, { kind: 'unset' }] as const),
+    [`mcp.${part}`, { kind: 'set' }],
+    [`mcp.${part}.target`, isText(server)],
+    [`mcp.${part}.name`, tool === undefined ? { kind: 'set' } : isText(tool)],
+    ...(part === 'tool' ? [['mcp.tool.arguments', { kind: 'set' }] as const] : []),
+  ]
+  const [method = ''] = METHODS[part]
+  const message = { server, part, prefix, name: tool ?? 'any', method }
+  const { mcpAuthorization: _, ...unlooked } = entry.unlooked
+  // What decides about messages comes after the rules of the backend, and as they do.
+  const own = { ...point, stage: 'backend', facts: new Map([...point.facts, ...facts]) } as const
+  const points = [...entry.points, own]
+  return { ...entry, unlooked, points, message }
+}

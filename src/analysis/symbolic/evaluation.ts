@@ -1,0 +1,65 @@
+import type { Term } from '../../cel/check/term.ts'
+import { explain } from '../../cel/explain/explain.ts'
+import { DEFAULT_FUEL } from '../../cel/values/fuel.ts'
+import type { JsonObject, Value } from '../../cel/values/value.ts'
+import { FALSE, type Outcomes, outcomeOf, TRUE } from './outcome.ts'
+import type { Possibility, Unknown } from './unknown.ts'
+
+/** What a condition about one attribute comes to, asked of the gateway's own evaluator. */
+export function evaluation(
+  term: Term,
+  steps: readonly string[],
+  unknown: Unknown,
+): (possibility: Possibility) => Outcomes {
+  const quick = textEquality(term)
+  return (possibility) => {
+    if (quick !== undefined && possibility.kind === 'value') {
+      return quick(possibility.value)
+    }
+    const worlds =
+      possibility.kind === 'unreachable'
+        ? worldsWithout(steps, unknown)
+        : [variablesWith(steps, possibility)]
+    return worlds.reduce(
+      (outcomes, world) => outcomes | outcomeOf(explain(term, world, DEFAULT_FUEL).value),
+      0,
+    )
+  }
+}
+
+/** Rules by the thousand compare one attribute with one text each. */
+function textEquality(term: Term): ((value: Value) => Outcomes) | undefined {
+  if (term.kind !== 'equal') return undefined
+  const constant = [term.left, term.right].find((side) => side.kind === 'constant')?.value
+  if (typeof constant !== 'string') return undefined
+  const [whenEqual, otherwise] = term.negated ? [FALSE, TRUE] : [TRUE, FALSE]
+  return (value) => (value === constant ? whenEqual : otherwise)
+}
+
+/** Variables of which only this one attribute is there, if it is. */
+function variablesWith(steps: readonly string[], possibility: Possibility): JsonObject {
+  switch (possibility.kind) {
+    case 'value':
+      return nested(steps, possibility.value)
+    case 'map':
+      return nested(steps, {})
+    case 'list':
+      return nested(steps, [])
+    default:
+      return nested(steps.slice(0, -1), {})
+  }
+}
+
+/** The whole is not there, or is something that has no parts. */
+function worldsWithout(steps: readonly string[], { whole }: Unknown): readonly JsonObject[] {
+  const above = steps.slice(0, whole?.unknown.steps.length ?? 1)
+  const values = (whole?.unknown.possibilities ?? []).flatMap((one) => {
+    if (one.kind === 'list') return [[]]
+    return one.kind === 'value' ? [one.value] : []
+  })
+  return [nested(above.slice(0, -1), {}), ...values.map((value) => nested(above, value))]
+}
+
+function nested(steps: readonly string[], value: Value): JsonObject {
+  return steps.reduceRight<Value>((inner, step) => ({ [step]: inner }), value) as JsonObject
+}
