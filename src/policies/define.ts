@@ -14,7 +14,7 @@ import type { Target } from '../model/backend.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import type { ResultType } from './annotations.ts'
 import type { MirrorTarget, Retry, Timeouts } from './delivery.ts'
-import type { JwtWorld } from './jwt-authentication/checker.ts'
+import type { JwtDeps } from './jwt-authentication/checker.ts'
 import type { OpenSignIn } from './oidc/sign-in.ts'
 
 /** One kind of policy at work. Its place in ./index.ts is its place in the order of execution. */
@@ -80,7 +80,7 @@ export interface CompileContext {
 }
 
 /** What policies that look outside are given of the world; without a word, the real one. */
-export interface PolicyDeps extends Partial<JwtWorld> {
+export interface PolicyDeps extends Partial<JwtDeps> {
   /** Limits that several processes share; without it, this process is all there is. */
   readonly quotas?: Quotas
   /** Sessions of people who sign in; without it, nobody does. */

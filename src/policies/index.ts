@@ -14,6 +14,7 @@ import { conditionally } from './conditional-policy.ts'
 import { cors } from './cors/index.ts'
 import { csrf } from './csrf/index.ts'
 import type { Policy } from './define.ts'
+import { delay } from './delay/index.ts'
 import { directResponse } from './direct-response/index.ts'
 import { extAuthz } from './ext-authz/index.ts'
 import { guardrails } from './guardrails/index.ts'
@@ -68,6 +69,7 @@ export const POLICIES: readonly Policy[] = [
   urlRewrite,
   requestRedirect,
   conditionally(directResponse, 'if-true'),
+  delay,
   requestMirror,
   retry,
   a2a,

@@ -2,13 +2,15 @@ import type { Value, Variables } from '../cel/index.ts'
 import { type Json, toJson } from '../cel/values/json-write.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import { HIDDEN } from '../model/redact.ts'
-import type { CompileContext } from './define.ts'
+import type { CompileContext, PolicyExpression } from './define.ts'
 
 /** A field that an expression says. */
 export interface ComputedField {
   readonly name: string
   /** Undefined where it has no value for this request: then there is no such field. */
   readonly valueIn: (variables: Variables) => Json | undefined
+  /** Of `flatten(…)` and `flattenRecursive(…)`: a field for each member, below the name. */
+  readonly entriesIn?: (variables: Variables) => readonly (readonly [string, Json])[]
 }
 
 /** What expressions of the log look at, which must be there before they run. */
@@ -51,7 +53,12 @@ export function compileLogExpressions(
       const evaluate = expression?.evaluate()
       if (expression === undefined || evaluate === undefined) return []
       const valueIn = (variables: Variables) => jsonOf(evaluate(variables))
-      if (!readsHidden(expression.reads, hidden)) return [{ name, valueIn }]
+      if (!readsHidden(expression.reads, hidden)) {
+        const depth = flattened(expression)
+        if (depth === 0) return [{ name, valueIn }]
+        const entriesIn = (it: Variables) => entriesOf(name, valueIn(it), depth)
+        return [{ name, valueIn, entriesIn }]
+      }
       return [{ name, valueIn: (it) => (valueIn(it) === undefined ? undefined : HIDDEN) }]
     }),
   )
@@ -74,4 +81,30 @@ function readsHidden(reads: readonly Read[], hidden: readonly string[]): boolean
 
 function jsonOf(value: Value | undefined): Json | undefined {
   return value === undefined ? undefined : toJson(value)
+}
+
+/** How many levels become fields of their own. */
+function flattened({ term }: PolicyExpression): number {
+  if (term.kind !== 'call' || term.args.length !== 1) return 0
+  return FLATTENED[term.name] ?? 0
+}
+
+const FLATTENED: Readonly<Record<string, number>> = { flatten: 1, flattenRecursive: 16 }
+
+/** Fields that one expression may make. */
+const MAX_ENTRIES = 256
+
+function entriesOf(
+  name: string,
+  value: Json | undefined,
+  depth: number,
+): readonly (readonly [string, Json])[] {
+  const found: (readonly [string, Json])[] = []
+  const walk = (path: string, own: Json, left: number): void => {
+    if (found.length >= MAX_ENTRIES) return
+    if (left === 0 || typeof own !== 'object' || own === null) found.push([path, own])
+    else for (const [key, member] of Object.entries(own)) walk(`${path}.${key}`, member, left - 1)
+  }
+  if (value !== undefined) walk(name, value, depth)
+  return found
 }

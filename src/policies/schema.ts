@@ -18,6 +18,7 @@ import { connect } from './connect/schema.ts'
 import { connectionLimits } from './connection-limits/schema.ts'
 import { cors } from './cors/schema.ts'
 import { csrf } from './csrf/schema.ts'
+import { delay } from './delay/schema.ts'
 import { directResponse, plainDirectResponse } from './direct-response/schema.ts'
 import { bodyShown, extAuthz, plainExtAuthz } from './ext-authz/schema.ts'
 import { frontendHttp } from './frontend-http/schema.ts'
@@ -27,12 +28,12 @@ import { guardrails } from './guardrails/schema.ts'
 import { healthCheck } from './health-check/schema.ts'
 import { http } from './http/schema.ts'
 import { inferenceRouting } from './inference-routing/schema.ts'
-import { jwtAuthentication } from './jwt-authentication/schema.ts'
+import { jwtAuthentication, pathsOfBody } from './jwt-authentication/schema.ts'
 import { loadBalancer } from './load-balancer/schema.ts'
 import { localRateLimit, plainRateLimit } from './local-rate-limit/schema.ts'
 import { mcpAuthorization } from './mcp-authorization/schema.ts'
 import { networkAuthorization } from './network-authorization/schema.ts'
-import { oidc, pathOfBody } from './oidc/schema.ts'
+import { type Oidc, oidc, pathOfBody } from './oidc/schema.ts'
 import { outlierDetection } from './outlier-detection/schema.ts'
 import { proxyProtocol } from './proxy-protocol/schema.ts'
 import { plainRemoteRateLimit, remoteRateLimit } from './remote-rate-limit/schema.ts'
@@ -85,8 +86,8 @@ export interface PolicySchema {
   readonly hasDefaults: boolean
   /** What it looks at of the body by itself; what its expressions read is seen when they compile. */
   readonly body?: (value: never) => BodyNeed
-  /** A path at which it reads the whole body, whatever it needs elsewhere. */
-  readonly bodyAt?: (value: never) => string
+  /** Paths at which it reads the whole body, whatever it needs elsewhere. */
+  readonly bodyAt?: (value: never) => readonly string[]
 }
 
 /** All of it must be there before the policy runs, or as much as fits, or it does not matter. */
@@ -154,6 +155,7 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
     jwtAuthentication,
     ['jwtAuth', 'mcpAuthentication'],
     ['jwt'],
+    { bodyAt: pathsOfBody },
   ),
   authentication('basicAuth', TRAFFIC, basicAuth, ['basicAuthentication'], ['basicAuth']),
   authentication('apiKey', TRAFFIC, apiKey, ['apiKeyAuthentication'], ['apiKey']),
@@ -163,7 +165,7 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   authentication('oidc', TRAFFIC, oidc, [], ['jwt'], {
     isInline: false,
     asksService: true,
-    bodyAt: pathOfBody,
+    bodyAt: (value: Oidc) => [pathOfBody(value)],
   }),
   authentication('extAuthz', BOTH, extAuthz, ['extAuth'], ['extauthz'], {
     plain: plainExtAuthz,
@@ -191,6 +193,7 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
     plain: plainDirectResponse,
     repliesTo: 'requests',
   }),
+  define('delay', TRAFFIC, delay, { isForForwarding: true }),
   define('requestMirror', TRAFFIC, requestMirror, { isForForwarding: true }),
   define('retry', TRAFFIC, retry, { isForForwarding: true }),
 
@@ -207,7 +210,7 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   define('a2a', AGENT, a2a, { body: () => 'whole' }),
   define('ai', BACKEND, ai, { composes: true }),
   define('guardrails', BACKEND, guardrails, {
-    aliases: ['promptGuard'],
+    aliases: ['promptGuard', 'ai.promptGuard'],
     composes: true,
   }),
   define('loadBalancer', BACKEND, loadBalancer, { cluster: 'endpoints' }),

@@ -68,13 +68,17 @@ export function aliased<T extends z.ZodRawShape>(
   const written: Shape = { ...(shape as unknown as Shape) }
   for (const [alias, key] of Object.entries(aliases)) {
     // A default would look as if both were written: it is filled in behind.
-    written[key] = withoutDefault(own(key))
+    written[key] = optionally(withoutDefault(own(key)))
     written[alias] = required(own(key)).optional().describe(`The same as \`${key}\`.`)
   }
   const checked = z.strictObject(written).check((payload) => {
     const value = payload.value as Readonly<Record<string, unknown>>
     for (const [alias, key] of Object.entries(aliases)) {
-      if (value[alias] === undefined || value[key] === undefined) continue
+      if (value[alias] === undefined || value[key] === undefined) {
+        const isMissing = value[alias] === value[key] && !own(key).safeParse(undefined).success
+        if (isMissing) payload.issues.push(missing(key))
+        continue
+      }
       const message = `\`${alias}\` and \`${key}\` are the same thing, given twice`
       const params = { rule: 'excludes', hint: `keep \`${key}\`` } as const
       payload.issues.push(issue(value, message, params, [alias]))
@@ -95,6 +99,17 @@ export function aliased<T extends z.ZodRawShape>(
 }
 
 type Shape = Record<string, z.ZodType>
+
+/** As if the key were no other's, which is required. */
+function missing(key: string): z.core.$ZodRawIssue {
+  return { code: 'invalid_type', expected: 'nonoptional', input: undefined, path: [key] }
+}
+
+/** The other spelling may be there in its place. */
+function optionally(schema: z.ZodType): z.ZodType {
+  if (schema.safeParse(undefined).success) return schema
+  return schema.optional().describe(schema.description ?? '')
+}
 
 function isDefaulted(schema: z.ZodType): schema is z.ZodPrefault<z.ZodType> {
   return schema.def.type === 'prefault'

@@ -3,10 +3,14 @@ import type { Exchange } from '../exchange/exchange.ts'
 import { headerEdit } from '../exchange/header-edit.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { ResponseDraft } from '../exchange/response-draft.ts'
+import type { ValidPolicy } from '../model/policy.ts'
 import type { A2a } from '../policies/a2a/schema.ts'
 import { type CardAddress, differentStart, rewriteCard } from '../protocols/a2a/card.ts'
 import { a2aErrorFormat } from '../protocols/a2a/errors.ts'
 import { type A2aMessage, readA2a } from '../protocols/a2a/message.ts'
+import { isOf1_0 } from '../protocols/a2a/signed-card.ts'
+import { type CardSignatures, openCardSignatures } from './card-signatures.ts'
+import type { Compilation } from './compilation.ts'
 import type { BackendProgram } from './program.ts'
 import type { PlacedPart } from './way-back.ts'
 
@@ -14,9 +18,20 @@ import type { PlacedPart } from './way-back.ts'
 const MAX_CARD = 4 * 1024 * 1024
 
 const UNREADABLE: Reply = { ...reply(502, 'upstream-invalid'), detail: 'agent-card' }
+const UNSIGNED: Reply = { ...reply(502, 'upstream-invalid'), detail: 'agent-card-signature' }
 
-/** A backend that is an agent: its messages are read before rules are evaluated. */
-export function withA2a(program: BackendProgram, { publicUrl }: A2a): BackendProgram {
+/**
+ * A backend that is an agent: its messages are read before rules are evaluated. Undefined if the
+ * key that cards are to be signed with cannot be used.
+ */
+export function withA2a(
+  compilation: Compilation,
+  program: BackendProgram,
+  policy: ValidPolicy,
+): BackendProgram | undefined {
+  const { publicUrl } = policy.value as A2a
+  const signatures = openCardSignatures(compilation, policy)
+  if (signatures === undefined) return undefined
   const cards = new WeakMap<Exchange, NonNullable<A2aMessage['card']>>()
 
   const describe = (exchange: Exchange): Reply | undefined => {
@@ -50,7 +65,7 @@ export function withA2a(program: BackendProgram, { publicUrl }: A2a): BackendPro
         if (draft === undefined || !isCard(exchange, draft)) return undefined
         const within = cards.get(exchange) === 'result' ? ['result'] : []
         const address = addressOf(exchange, publicUrl)
-        return collect(flow, (text) => rewrite(text, within, address))
+        return collect(flow, (text) => cardOf(text, within, address, signatures))
       },
     },
   }
@@ -79,24 +94,40 @@ function addressOf({ request, path }: Exchange, publicUrl: string | undefined): 
   return { base, ...differentStart(request.path, path) }
 }
 
-/** An error in the result of a call is no card, and stays as it is. */
-function rewrite(
+/** The card as clients get it; a reply if they must not get it. */
+async function cardOf(
   text: string,
   within: readonly string[],
   address: CardAddress,
-): string | undefined {
-  const own = rewriteCard(text, within, address)
-  if (own !== undefined || within.length === 0) return own
+  { verify, sign }: CardSignatures,
+): Promise<string | Reply> {
+  // An error in the result of a call is no card, and stays as it is.
+  if (isError(text, within)) return text
+  const covered = (await verify?.(text, within)) ?? 'all'
+  if (covered === 'none') return UNSIGNED
+  // Nobody vouches for the others.
+  const own = rewriteCard(text, within, address, covered === 'all' ? () => true : isOf1_0)
+  if (own === undefined) return UNREADABLE
+  return sign === undefined ? own : sign(own, within)
+}
+
+function isError(text: string, within: readonly string[]): boolean {
+  if (within.length === 0) return false
   try {
-    return 'error' in (JSON.parse(text) as object) ? text : undefined
+    const { result, error } = JSON.parse(text) as { readonly result?: unknown; error?: unknown }
+    return error !== undefined && result === undefined
   } catch {
-    return undefined
+    return false
   }
 }
 
-function collect(flow: BodyFlow, change: (text: string) => string | undefined): BodyTransformer {
+function collect(
+  flow: BodyFlow,
+  change: (text: string) => Promise<string | Reply>,
+): BodyTransformer {
   const pieces: Buffer[] = []
   let size = 0
+  let isAborted = false
   return {
     write(bytes) {
       size += bytes.length
@@ -106,15 +137,22 @@ function collect(flow: BodyFlow, change: (text: string) => string | undefined): 
     },
     end() {
       if (size > MAX_CARD) return
-      const changed = change(Buffer.concat(pieces).toString('utf8'))
-      if (changed === undefined) {
-        flow.fail(UNREADABLE)
-        return
-      }
-      flow.write(Buffer.from(changed))
-      flow.end()
+      const text = Buffer.concat(pieces).toString('utf8')
+      change(text)
+        .catch((): Reply => UNREADABLE)
+        .then((changed) => {
+          if (isAborted) return
+          if (typeof changed !== 'string') {
+            flow.fail(changed)
+            return
+          }
+          flow.write(Buffer.from(changed))
+          flow.end()
+        })
     },
     resume: () => flow.drained(),
-    abort() {},
+    abort() {
+      isAborted = true
+    },
   }
 }

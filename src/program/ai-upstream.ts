@@ -61,6 +61,7 @@ export function aiUpstream(
     const isKnown = call.endpoint.operation !== 'state' || call.model !== ''
     if (isKnown && !mayUse(allowedModels(exchange), call.model)) return MODEL_NOT_ALLOWED
     exchange.llm = call.attributes
+    exchange.llmRequest = call.body
     const own = router === undefined ? plan : router.plan(exchange, call)
     return 'status' in own ? own : ownedBy(call.state, own, random)
   }

@@ -4,7 +4,6 @@ import { type Reply, reply } from '../exchange/reply.ts'
 import type { Backend } from '../model/backend.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import type { BackendRef } from '../model/route.ts'
-import type { A2a } from '../policies/a2a/schema.ts'
 import type { MirrorTarget } from '../policies/delivery.ts'
 import type { Http } from '../policies/http/schema.ts'
 import { attemptTime } from '../policies/timeout/compile.ts'
@@ -128,11 +127,12 @@ function compileBackend(
 }
 
 function compilePlain(
-  { sections, clusters }: Compilation,
+  compilation: Compilation,
   backend: Backend,
   around: readonly Layer[],
   reached: Effective,
 ): BackendProgram | Reply {
+  const { sections, clusters } = compilation
   const policies = [...reached.byKind.values()].flat()
   // Guards of calls to models would guard nothing here.
   if (policies.some(isUnenforcedGuard)) return INVALID_BACKEND
@@ -157,7 +157,8 @@ function compilePlain(
     requestBodies: section.requestBodies,
   }
   const agent = reached.byKind.get('a2a')?.[0]
-  return agent === undefined ? program : withA2a(program, agent.value as A2a)
+  if (agent === undefined) return program
+  return withA2a(compilation, program, agent) ?? INVALID_BACKEND
 }
 
 function isUnenforcedGuard({ kind, level }: ValidPolicy): boolean {

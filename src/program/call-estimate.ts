@@ -3,6 +3,7 @@ import { type Reply, reply } from '../exchange/reply.ts'
 import type { UsageLimit } from '../exchange/usage-limit.ts'
 import type { CatalogEntry, Operation } from '../protocols/llm/index.ts'
 import { usageFrom } from '../protocols/llm/usage.ts'
+import type { FieldValues } from './computed-fields.ts'
 import type { CallTarget } from './model-call.ts'
 import { calledModel } from './model-changes.ts'
 
@@ -34,20 +35,23 @@ export function isPriced(entry: CatalogEntry | undefined): entry is CatalogEntry
 export function entryOf(
   { prices, catalogNames, options }: CallTarget,
   asked: string,
+  computed: FieldValues,
 ): CatalogEntry | undefined {
-  return prices?.find(catalogNames, calledModel(options, asked) ?? asked)
+  return prices?.find(catalogNames, calledModel(options, asked, computed) ?? asked)
 }
 
 interface EstimatedCall {
   readonly model: string
   readonly operation: Operation
   readonly attributes: JsonObject
+  /** The fields of the request that expressions compute for a provider. */
+  readonly computed: (target: CallTarget) => FieldValues
 }
 
 /** Of a limit. Whichever of the providers serves it, it uses no more than this. */
 export function estimateOf(
   { measure, budget }: UsageLimit,
-  { model, operation, attributes }: EstimatedCall,
+  { model, operation, attributes, computed }: EstimatedCall,
   targets: readonly CallTarget[],
 ): number {
   if (measure === 'requests') return 1
@@ -57,8 +61,11 @@ export function estimateOf(
   if (budget === undefined) return input + (saidOutput(params) ?? 0)
   const writes = operation === 'generate' || operation === 'compact'
   const all = targets.map((target) => {
-    const entry = entryOf(target, model)
-    const output = writes ? outputOf(params, target, entry) : 0
+    const fields = computed(target)
+    const entry = entryOf(target, model, fields)
+    const output = writes
+      ? outputOf({ ...sentTo(target, params), ...fields } as JsonObject, entry)
+      : 0
     if (measure === 'tokens') return input + output
     const cost = entry?.costOf(usageFrom({ input, output }))
     return cost === undefined ? 0 : budgetUnits(cost.total)
@@ -66,13 +73,12 @@ export function estimateOf(
   return Math.max(0, ...all)
 }
 
-function outputOf(
-  params: JsonObject,
-  { options }: CallTarget,
-  entry: CatalogEntry | undefined,
-): number {
+function sentTo({ options }: CallTarget, params: JsonObject): JsonObject {
   const { defaults = {}, overrides = {} } = options
-  const sent = { ...(defaults as JsonObject), ...params, ...(overrides as JsonObject) }
+  return { ...(defaults as JsonObject), ...params, ...(overrides as JsonObject) }
+}
+
+function outputOf(sent: JsonObject, entry: CatalogEntry | undefined): number {
   const max = entry?.maxOutputTokens ?? Number.POSITIVE_INFINITY
   const assumed = Number.isFinite(max) ? max : ASSUMED_OUTPUT
   const choices = positive(sent.n) ?? 1

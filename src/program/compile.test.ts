@@ -11,7 +11,7 @@ import {
   type WrittenModel,
 } from '../../test/program/models.ts'
 import type { Backend } from '../model/backend.ts'
-import { compileProgram, compileProgramInSlices, retiredClusters } from './compile.ts'
+import { compileProgram, compileProgramCooperatively, retiredClusters } from './compile.ts'
 import type { Program } from './program.ts'
 
 const path = (value: string) => [{ path: { kind: 'prefix', value } }] as const
@@ -304,7 +304,7 @@ describe('a reload', () => {
   it('in slices gives the same Program', async () => {
     const services = new TestServices()
     services.now = () => (services.time += 5)
-    const program = await compileProgramInSlices(routes('a', 'b', 'c'), undefined, services)
+    const program = await compileProgramCooperatively(routes('a', 'b', 'c'), undefined, services)
     assert.equal(await outcome(program, { url: '/c' }), 'c')
     assert.equal(program.listeners.length, 1)
   })

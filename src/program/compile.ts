@@ -38,16 +38,16 @@ export function compileProgram(
   previous: Program | undefined,
   services: CompileDeps,
 ): Program {
-  return runToCompletion(compileStepwise(model, previous, services))
+  return runToCompletion(compileSteps(model, previous, services))
 }
 
 /** The same between requests: no more than some milliseconds at once. */
-export function compileProgramInSlices(
+export function compileProgramCooperatively(
   model: Model,
   previous: Program | undefined,
   services: CompileDeps,
 ): Promise<Program> {
-  return runCooperatively(compileStepwise(model, previous, services), services.now)
+  return runCooperatively(compileSteps(model, previous, services), services.now)
 }
 
 /** What nothing uses any more once the new Program serves, to be closed. */
@@ -56,7 +56,7 @@ export function retiredClusters(previous: Program, next: Program): readonly Clus
   return [...previous.clusters.values()].filter((cluster) => !used.has(cluster))
 }
 
-function* compileStepwise(
+function* compileSteps(
   model: Model,
   previous: Program | undefined,
   services: CompileDeps,

@@ -1,13 +1,13 @@
 import { compile, STAGES } from '../cel/index.ts'
 import { renderOrigin } from '../diagnostics/render.ts'
-import { type AiBackend, type McpPins, partsOf } from '../model/backend.ts'
+import { type AiBackend, type McpPins, type McpTarget, partsOf } from '../model/backend.ts'
 import { clientsOf, type Gateway, type Listener, servesRequests } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached, Section } from '../model/policy.ts'
 import type { Match, Route, RouteRule } from '../model/route.ts'
 import type { Authorization } from '../policies/authorization-rules.ts'
 import { appliesAlways, POLICY_SCHEMAS } from '../policies/schema.ts'
-import { readPinFile } from '../protocols/mcp/schema.ts'
+import { knownTools, readPinFile } from '../protocols/mcp/schema.ts'
 import { effectiveAt } from '../reach/effective.ts'
 import { kindsThat } from '../reach/kinds.ts'
 import type { Layer } from '../reach/layers.ts'
@@ -49,7 +49,10 @@ export interface EffectiveBackend {
   readonly providers?: readonly EffectivePart[]
   /** What clients can ask for by name, where it has models. */
   readonly models?: readonly EffectiveModel[]
-  /** The servers of an MCP backend that have rules of their own, or pins. */
+  /**
+   * The servers of an MCP backend that have rules of their own, pins, or tools that are known, and
+   * those that nothing guards beside others that are guarded.
+   */
   readonly targets?: readonly EffectivePart[]
 }
 
@@ -61,6 +64,8 @@ export interface EffectivePart {
   readonly protection: Protection
   /** Of an MCP server: the tools that are approved. */
   readonly pins?: EffectivePins
+  /** Of an API whose description is in the configuration: the tools that it is made of. */
+  readonly tools?: readonly string[]
 }
 
 export interface EffectivePins {
@@ -127,7 +132,7 @@ export interface Guard {
 }
 
 export interface GuardRule {
-  readonly action: string
+  readonly action: 'Allow' | 'Require' | 'Deny'
   readonly expression: string
 }
 
@@ -220,16 +225,32 @@ function backendOf(
     const all = guardsIn(reach.within(around, own))
     const beside = guardsIn(reach.within([], own))
     const protection = protect(all, name, part.name)
-    const pinned = 'transport' in part && part.pins ? { pins: pinsOf(part.name, part.pins) } : {}
-    return { name: part.name, guards: beside, protection, ...pinned }
+    const known = 'transport' in part ? toolsIn(part) : {}
+    return { name: part.name, guards: beside, protection, ...known }
   })
   if (backend.kind === 'ai') {
     const models = modelsOf(backend, parts)
     return { backend: name, guards, providers: parts, ...(models === undefined ? {} : { models }) }
   }
   if (backend.kind !== 'mcp') return { backend: name, guards }
-  const targets = parts.filter((one) => one.guards.length > 0 || one.pins !== undefined)
+  const isGuarded = parts.some(({ protection }) => protection === 'guarded')
+  const targets = parts.filter(
+    ({ guards: own, pins, tools, protection }) =>
+      own.length > 0 ||
+      pins !== undefined ||
+      tools !== undefined ||
+      (isGuarded && protection !== 'guarded'),
+  )
   return { backend: name, guards, targets }
+}
+
+function toolsIn(target: McpTarget): Pick<EffectivePart, 'pins' | 'tools'> {
+  const { name, pins } = target
+  const tools = target.transport === 'openapi' ? knownTools(target) : undefined
+  return {
+    ...(pins === undefined ? {} : { pins: pinsOf(name, pins) }),
+    ...(tools === undefined ? {} : { tools }),
+  }
 }
 
 /** A file that cannot be read approves nothing. */

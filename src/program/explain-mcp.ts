@@ -8,7 +8,7 @@ import type { SupposedBody } from './explain-call.ts'
 import { pinDecision } from './mcp-pins.ts'
 import type { McpUpstream, MessageExplanation } from './program.ts'
 
-/** A tool that is known from pins, and whether a list would show it to this caller. */
+/** A tool that is known from pins or an OpenAPI document, and whether a list would show it to this caller. */
 export interface ExplainedTool {
   /** As clients call it. */
   readonly tool: string
@@ -85,8 +85,8 @@ function toolsFor(
   exchange: Exchange,
 ): readonly ExplainedTool[] {
   const names = namesOf(upstream)
-  return upstream.servers.flatMap(({ name: target, pins }, server) =>
-    [...(pins?.tools.keys() ?? [])].map((name): ExplainedTool => {
+  return upstream.servers.flatMap(({ name: target, pins, knownTools }, server) =>
+    (knownTools() ?? [...(pins?.tools.keys() ?? [])]).map((name): ExplainedTool => {
       const message = { methodName: 'tools/list', tool: { target, name } }
       const isShown = upstream.mcp.shows(exchange, message)
       return { tool: names.forClient('tool', server, name), state: isShown ? 'shown' : 'hidden' }

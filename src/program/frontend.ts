@@ -50,7 +50,7 @@ function traceTo(
   context: ReturnType<Compilation['contexts']['open']>,
 ): TracingProgram | undefined {
   const compiled = compileTracing(policy, context, services.telemetry?.hiddenHeaders ?? [])
-  const { target, protocol, path, resources } = compiled
+  const { target, protocol, path, headers, resources } = compiled
   const address = addressOf(target, reach.backends)
   if (address === undefined) {
     contexts.report({
@@ -62,7 +62,7 @@ function traceTo(
     })
     return undefined
   }
-  const collector = hashOf([{ address, protocol, path, resources }])
+  const collector = hashOf([{ address, protocol, path, headers, resources }])
   return { ...compiled, address, collector }
 }
 

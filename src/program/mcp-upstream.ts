@@ -13,7 +13,7 @@ import type {
   StdioServer,
 } from '../protocols/mcp/index.ts'
 import type { DocumentSource } from '../protocols/mcp/openapi/document.ts'
-import { readPinFile } from '../protocols/mcp/schema.ts'
+import { knownTools, readPinFile } from '../protocols/mcp/schema.ts'
 import type { Sending } from '../protocols/mcp/server.ts'
 import type { McpResponder } from '../protocols/mcp/serving.ts'
 import type { StdioOptions } from '../protocols/mcp/stdio-process.ts'
@@ -69,7 +69,11 @@ export function openMcpUpstream(
   }
   const { prefixMode } = backend.options
   const isPrefixed = prefixMode === 'Always' || (prefixMode !== 'Never' && servers.length > 1)
-  return { kind: 'mcp', mcp, servers, isPrefixed, serve: lazily(options) }
+  const plans = servers.map(({ name, pins }, index) => {
+    const target = backend.targets[index] as McpTarget
+    return { name, pins, knownTools: () => knownTools(target) }
+  })
+  return { kind: 'mcp', mcp, servers: plans, isPrefixed, serve: lazily(options) }
 }
 
 /** What speaks MCP is loaded with the first backend that needs it. */

@@ -64,8 +64,9 @@ describe('rules about MCP', () => {
     assert.equal((await ask(program, call('echo'))).isAllowed, true)
     const { isAllowed, decision, reported } = await ask(program, call('delete'))
     assert.equal(isAllowed, false)
-    assert.deepEqual(reported, [decision])
+    assert.equal(reported.length, 1)
     assert.deepEqual([decision?.stage, decision?.cause], ['mcp', 'no-allow-match'])
+    assert.equal(reported[0]?.cause, decision?.cause)
     const { rule, misses } = decision?.nearest ?? assert.fail()
     assert.deepEqual(
       [rule.policy, rule.kind, rule.section, rule.action, rule.index],
@@ -75,6 +76,14 @@ describe('rules about MCP', () => {
     assert.deepEqual(
       decision?.attributes.map(({ name, value }) => [name, value]),
       [['mcp.tool.name', 'delete']],
+    )
+    assert.deepEqual(
+      reported[0]?.attributes.map(({ name, value }) => [name, value]),
+      [
+        ['mcp.tool.name', 'delete'],
+        ['mcp.methodName', 'tools/call'],
+        ['mcp.tool.target', 'search'],
+      ],
     )
   })
 

@@ -1,4 +1,4 @@
-import type { Decider } from '../exchange/decision.ts'
+import type { Attribute, Decider } from '../exchange/decision.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { McpBackend, McpTarget } from '../model/backend.ts'
 import { variablesOf } from '../policies/define.ts'
@@ -146,12 +146,35 @@ function enter(exchange: Exchange, message: McpMessage): void {
   exchange.mcp = message as unknown as Exchange['mcp']
 }
 
-/** Kept with the exchange for its record, too. */
+/** Kept with the exchange for its record, too, which says what the message is about. */
 function recorded(exchange: Exchange, verdict: MessageVerdict): MessageVerdict {
-  if (verdict.decision !== undefined) {
-    exchange.decisions = [...exchange.decisions, verdict.decision]
+  const { decision } = verdict
+  if (decision !== undefined) {
+    const named = messageAttributes(exchange.mcp as unknown as McpMessage)
+    const read = decision.attributes
+    const others = named.filter(({ name }) => !read.some((own) => own.name === name))
+    const attributes = [...read, ...others]
+    exchange.decisions = [...exchange.decisions, { ...decision, attributes }]
   }
   return verdict
+}
+
+function messageAttributes(message: McpMessage): readonly Attribute[] {
+  const { methodName, tool, prompt, resource } = message
+  const [part, named] =
+    tool !== undefined
+      ? ['tool', tool]
+      : prompt !== undefined
+        ? ['prompt', prompt]
+        : ['resource', resource]
+  const all = {
+    'mcp.methodName': methodName,
+    [`mcp.${part}.target`]: named?.target,
+    [`mcp.${part}.name`]: named?.name,
+  }
+  return Object.entries(all).flatMap(([name, value]) =>
+    value === undefined ? [] : [{ name, value, missing: '', within: undefined }],
+  )
 }
 
 function shows(

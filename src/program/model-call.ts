@@ -1,6 +1,5 @@
 import type { JsonObject } from '../cel/values/value.ts'
 import type { Exchange } from '../exchange/exchange.ts'
-import { headerEdit } from '../exchange/header-edit.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { Outcome } from '../exchange/step.ts'
 import type { UsageLimit } from '../exchange/usage-limit.ts'
@@ -20,8 +19,10 @@ import type { ProviderOptions } from '../protocols/llm/schema.ts'
 import type { StateMaps, TranslatedCall, Translator } from '../protocols/llm/translator.ts'
 import type { Usage } from '../protocols/llm/usage.ts'
 import { budgetUnits, entryOf, estimateOf, isPriced, UNPRICED } from './call-estimate.ts'
+import { type ComputedField, computeFields, type FieldValues } from './computed-fields.ts'
+import { addressingEdit } from './model-addressing.ts'
 import { attributesOf, costOf, invalid, readObject, tokensOf } from './model-attributes.ts'
-import { calledModel, promptsOf } from './model-changes.ts'
+import { calledModel, promptsOf, setsFields } from './model-changes.ts'
 import { guardRequest, guardRequestLater, guardsOf } from './model-guards.ts'
 import type { ModelPrices, PricedCall } from './model-prices.ts'
 import { ModelResponse } from './model-response.ts'
@@ -42,6 +43,8 @@ export interface CallTarget {
   /** The names that a model catalog may have for the provider. */
   readonly catalogNames: readonly string[]
   readonly prices?: ModelPrices | undefined
+  /** Fields of the request that expressions compute. */
+  readonly computed: readonly ComputedField[]
 }
 
 /** One request to a model, in the language of its client. */
@@ -59,6 +62,8 @@ export class ModelCall {
   #needsPrice = false
   /** `llm` in expressions, but for the provider. */
   attributes: JsonObject = {}
+  /** `llmRequest` in expressions. */
+  body: JsonObject = {}
 
   /** `state`: of dialects whose providers store what clients name by ids. */
   constructor(endpoint: Endpoint, state?: ModelState) {
@@ -103,6 +108,7 @@ export class ModelCall {
     this.#bytes = bytes
     this.#summary = read.value
     this.attributes = attributesOf(read.value, body, bytes.length)
+    this.body = body
     this.state?.openBody(read.value.body)
     return undefined
   }
@@ -130,15 +136,16 @@ export class ModelCall {
   }
 
   /** Takes what it may use from the limits that it counts for, whoever of these serves it. */
-  reserve({ usageLimits }: Exchange, targets: readonly CallTarget[]): Outcome | Promise<Outcome> {
+  reserve(exchange: Exchange, targets: readonly CallTarget[]): Outcome | Promise<Outcome> {
     const { model, attributes } = this
-    const limits = usageLimits.filter((limit) => limit.isFor(model))
+    const limits = exchange.usageLimits.filter((limit) => limit.isFor(model))
     // Nothing is used by looking at what was made; what makes it counted.
     if (limits.length === 0 || this.#isState) return undefined
     this.#needsPrice = limits.some(({ measure }) => measure === 'usd')
-    const isCounted = targets.some((target) => isPriced(entryOf(target, model)))
+    const computed = (target: CallTarget) => this.#computed(exchange, target)
+    const isCounted = targets.some((target) => isPriced(entryOf(target, model, computed(target))))
     if (this.#needsPrice && !isCounted) return UNPRICED
-    const call = { model, operation: this.endpoint.operation, attributes }
+    const call = { model, operation: this.endpoint.operation, attributes, computed }
     const estimate = (limit: UsageLimit) => estimateOf(limit, call, targets)
     this.#reservation = new UsageReservation(limits, estimate)
     this.#estimate = estimate
@@ -193,13 +200,18 @@ export class ModelCall {
     return { ...this.attributes, provider }
   }
 
-  /** Guards that are services judge what this provider would be sent; before `prepare`. */
-  consult(exchange: Exchange, { options }: CallTarget): Outcome | Promise<Outcome> {
+  /**
+   * Guards that take their time judge what this provider would be sent, before `prepare`: services,
+   * and all of them if the call is so long that other requests should not wait for it.
+   */
+  consult(exchange: Exchange, target: CallTarget): Outcome | Promise<Outcome> {
     this.#guarded = undefined
     if (exchange.guardrails.length === 0 || this.#isState) return undefined
     const { request } = guardsOf(exchange)
-    if (!request.some(isRemote)) return undefined
-    const body = { ...(this.#summary?.body ?? {}), ...this.#written(options) }
+    const isLong = this.#bytes.length > MAX_GUARDED_AT_ONCE
+    if (request.length === 0 || !(isLong || request.some(isRemote))) return undefined
+    const written = this.#written(target.options, this.#computed(exchange, target))
+    const body = { ...(this.#summary?.body ?? {}), ...written }
     return guardRequestLater(body, request).then((guarded) => {
       if (isReply(guarded)) return guarded
       this.#guarded = guarded
@@ -211,7 +223,9 @@ export class ModelCall {
   prepare(exchange: Exchange, target: CallTarget, mode?: 'without-services'): ModelAttempt | Reply {
     const { name, access, options, catalogNames, prices } = target
     const { model: asked, dialect: client } = { model: this.model, dialect: this.endpoint.dialect }
-    const model = calledModel(options, asked)
+    const computed = this.#computed(exchange, target)
+    const model = calledModel(options, asked, computed)
+    if (model === '') return UNNAMED
     const guards = guardsOf(exchange)
     const { operation } = this.endpoint
     const isGuarded = guards.response.length > 0 && operation === 'generate'
@@ -224,7 +238,7 @@ export class ModelCall {
     }
     // Whoever explains a call asks nobody.
     const own = mode === undefined ? guards.request : guards.request.filter((one) => !isRemote(one))
-    const bytes = this.#isState ? this.#bytes : this.#changed(options, own)
+    const bytes = this.#isState ? this.#bytes : this.#changed(options, computed, own)
     if ('status' in bytes) return bytes
     const known = prices?.find(catalogNames, model ?? asked)
     if (this.#needsPrice && !isPriced(known)) return UNPRICED
@@ -262,8 +276,14 @@ export class ModelCall {
   }
 
   /** With the fields that the configuration sets, and what guards leave of the others. */
-  #changed(options: ProviderOptions, guards: readonly Guard[]): Uint8Array | Reply {
-    const written = this.#written(options)
+  #changed(
+    options: ProviderOptions,
+    computed: FieldValues,
+    guards: readonly Guard[],
+  ): Uint8Array | Reply {
+    const isUnchanged = !setsFields(options) && Object.keys(computed).length === 0
+    if (guards.length === 0 && this.#guarded === undefined && isUnchanged) return this.#bytes
+    const written = this.#written(options, computed)
     const given = this.#summary?.body ?? {}
     const guarded = this.#guarded ?? guardRequest({ ...given, ...written }, guards)
     if (isReply(guarded)) return guarded
@@ -272,6 +292,13 @@ export class ModelCall {
     if (added === undefined) return UNENRICHED
     const set = { ...own, ...added }
     return Object.keys(set).length === 0 ? this.#bytes : setMembers(this.#bytes, set, given)
+  }
+
+  /** What expressions make of the request for this provider. */
+  #computed(exchange: Exchange, { computed, options }: CallTarget): FieldValues {
+    if (computed.length === 0 || this.#isState) return {}
+    const model = calledModel(options, this.model) ?? this.model
+    return computeFields(computed, exchange, { ...this.body, model })
   }
 
   /** What is added to the conversation; undefined: there is no place for it. */
@@ -283,13 +310,19 @@ export class ModelCall {
     return addPrompts(dialect, body, prompts)
   }
 
-  /** The fields that the configuration sets: those that are missing, and those that it insists on. */
-  #written({ defaults = {}, overrides = {} }: ProviderOptions): Readonly<Record<string, unknown>> {
+  /**
+   * The fields that the configuration sets: those that are missing, those that it insists on, and
+   * those that it computes; undefined: it is removed. The model is set where the call is translated.
+   */
+  #written(
+    { defaults = {}, overrides = {} }: ProviderOptions,
+    { model: _, ...computed }: FieldValues,
+  ): Readonly<Record<string, unknown>> {
     const given = this.#summary?.body ?? {}
     const missing = Object.entries(defaults as object).filter(
       ([name]) => !Object.hasOwn(given, name),
     )
-    return { ...Object.fromEntries(missing), ...(overrides as object) }
+    return { ...Object.fromEntries(missing), ...(overrides as object), ...computed }
   }
 
   /** Only what models write is translated; all else needs a provider of the same language. */
@@ -313,17 +346,16 @@ export class ModelCall {
     const own = isPassThrough ? exchange.search.slice(1) : ''
     const pairs = [query, own].filter((part) => part !== '').join('&')
     exchange.search = pairs === '' ? '' : `?${pairs}`
-    const set = request.headers
-      .filter(([name]) => !isPassThrough || exchange.request.headers.get(name) === undefined)
-      .map(([name, value]) => ({ name, value }))
-    const foreign = isPassThrough ? [] : FOREIGN_HEADERS
-    const edit = headerEdit({ set, remove: ['accept-encoding', 'content-encoding', ...foreign] })
+    const set = isPassThrough
+      ? request.headers.filter(([name]) => exchange.request.headers.get(name) === undefined)
+      : request.headers
+    const edit = addressingEdit(set, isPassThrough)
     exchange.requestEdit = exchange.requestEdit.with(edit)
   }
 }
 
-/** What says something about the client's language alone. */
-const FOREIGN_HEADERS = ['anthropic-version', 'anthropic-beta', 'openai-organization']
+/** Bytes of a call whose texts are searched in one turn. */
+const MAX_GUARDED_AT_ONCE = 1 << 16
 
 /** A body of a call has no member `reason` beside these, and a Reply always has one. */
 function isReply(guarded: object): guarded is Reply {
@@ -358,9 +390,8 @@ function pathFor(
 }
 
 const UNGUARDED = invalid('Responses of this API cannot be guarded.', 'unsupported_endpoint')
-
+const UNNAMED = invalid('The model of this call cannot be determined.', 'model_not_found')
 const UNENRICHED = invalid('Messages cannot be added to calls of this API.', 'unsupported_endpoint')
-
 const ENRICHED: ReadonlySet<Operation> = new Set(['generate', 'countTokens'])
 
 function refused({ status, message, code }: LlmError): Reply {

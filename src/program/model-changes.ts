@@ -2,6 +2,7 @@ import type { ValidPolicy } from '../model/policy.ts'
 import type { AddedMessage, Ai } from '../policies/ai/schema.ts'
 import type { AddedPrompts } from '../protocols/llm/added-prompts.ts'
 import type { ProviderOptions } from '../protocols/llm/schema.ts'
+import type { FieldValues } from './computed-fields.ts'
 
 /* What the policy `ai` changes in calls to a provider: it is known before any call is made. */
 
@@ -26,15 +27,32 @@ export function changedOptions(
   }
 }
 
+/** Whether any of them changes something: `routes` only says how calls are read. */
+export function changesCalls(policies: readonly ValidPolicy[]): boolean {
+  return policies.some(({ value }) => Object.keys(value as Ai).some((key) => key !== 'routes'))
+}
+
 export function promptsOf({ prompts }: ProviderOptions): AddedPrompts | undefined {
   return prompts as { prepend: AddedMessage[]; append: AddedMessage[] } | undefined
 }
 
-/** The model that a provider is called for; undefined: as the client named it. */
+/** Whether anything is set in calls, or added to them. */
+export function setsFields({ defaults, overrides, prompts }: ProviderOptions): boolean {
+  return defaults !== undefined || overrides !== undefined || prompts !== undefined
+}
+
+/**
+ * The model that a provider is called for; undefined: as the client named it, and empty: it cannot
+ * be computed.
+ */
 export function calledModel(
   { model, modelAliases }: ProviderOptions,
   asked: string,
+  computed?: FieldValues,
 ): string | undefined {
+  if (computed !== undefined && 'model' in computed) {
+    return typeof computed.model === 'string' ? computed.model : ''
+  }
   if (typeof model === 'string') return model
   const aliases = (modelAliases ?? {}) as Readonly<Record<string, string>>
   return Object.hasOwn(aliases, asked) ? aliases[asked] : undefined

@@ -9,13 +9,20 @@ const CLIENT_CREDENTIALS = new HeaderEdit(
   [],
 )
 
+/** The same in queries: of Google, and of what is commonly put before the APIs of others. */
+const CLIENT_PARAMETERS = [
+  ...['key', 'access_token', 'oauth_token', 'bearer_token'],
+  ...['api_key', 'api-key', 'apikey', 'subscription-key'],
+]
+
 /**
  * What a client knows the gateway by is none of a provider's business, and a key of the client's own
  * would let it choose who pays. What policies set themselves stays.
  */
 export function withholdCredentials(exchange: Exchange): void {
   exchange.requestEdit = CLIENT_CREDENTIALS.with(exchange.requestEdit)
-  if (exchange.search !== '') removeParameter(exchange, 'key')
+  if (exchange.search === '') return
+  for (const name of CLIENT_PARAMETERS) removeParameter(exchange, name)
 }
 
 const BEARER = 'Bearer '

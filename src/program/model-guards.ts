@@ -198,6 +198,7 @@ function mapTexts(
 
 const SYSTEM = new Set(['system', 'systemInstruction', 'system_instruction', 'instructions'])
 
+/** What no text is in stays the object that it is: a body may have a hundred thousand of them. */
 class Walk {
   isChanged = false
   readonly #map: (message: GuardedMessage) => string
@@ -208,26 +209,48 @@ class Walk {
 
   at(value: unknown, role: string): unknown {
     if (typeof value === 'string') return this.#text(value, role)
-    if (Array.isArray(value)) return value.map((item) => this.at(item, role))
+    if (Array.isArray(value)) return this.#list(value, role)
     if (typeof value !== 'object' || value === null || !isPlain(value)) return value
-    const { role: own = role } = value as { readonly role?: unknown }
+    return this.#object(value as Readonly<Record<string, unknown>>, role)
+  }
+
+  #list(list: readonly unknown[], role: string): unknown {
+    let changed: unknown[] | undefined
+    for (let index = 0; index < list.length; index++) {
+      const item = this.at(list[index], role)
+      if (item === list[index]) continue
+      changed ??= [...list]
+      changed[index] = item
+    }
+    return changed ?? list
+  }
+
+  #object(object: Readonly<Record<string, unknown>>, role: string): unknown {
+    const { role: own = role } = object
     const spoken = typeof own === 'string' ? own : role
-    return Object.fromEntries(
-      Object.entries(value).map(([name, member]) => [
-        name,
-        STRUCTURE.has(name) && typeof member === 'string' ? member : this.at(member, spoken),
-      ]),
-    )
+    let changed: Record<string, unknown> | undefined
+    for (const name of Object.keys(object)) {
+      const member = object[name]
+      if (typeof member === 'string' && STRUCTURE.has(name)) continue
+      const mapped = this.at(member, spoken)
+      if (mapped === member) continue
+      changed ??= { ...object }
+      Object.defineProperty(changed, name, { ...MEMBER, value: mapped })
+    }
+    return changed ?? object
   }
 
   #text(content: string, role: string): string {
     // Data of images is no text, and would be searched in vain.
-    if (/^data:[\w/+.-]+;base64,/.test(content)) return content
+    if (content.startsWith('data:') && /^data:[\w/+.-]+;base64,/.test(content)) return content
     const mapped = this.#map({ role, content })
     this.isChanged ||= mapped !== content
     return mapped
   }
 }
+
+/** Of any name, `__proto__` included. */
+const MEMBER = { configurable: true, enumerable: true, writable: true } as const
 
 /** Numbers that keep their spelling are objects, too. */
 function isPlain(value: object): boolean {

@@ -22,6 +22,16 @@ const TOO_LONG = { ...reply(502, 'upstream-invalid'), detail: 'response-too-larg
 /** The header that names what was lost in translation. */
 const DROPPED = 'x-portcullis-dropped'
 
+/** A response that goes to its client as it comes, but for events that the client did not ask for. */
+export interface PassingBody {
+  /** What the client gets of it: the same bytes, or others. */
+  write(bytes: Uint8Array): Uint8Array
+  /** What is left. */
+  end(): Uint8Array
+}
+
+const NOTHING = new Uint8Array(0)
+
 /** The response of one provider, on its way to a client that may speak another language. */
 export class ModelResponse {
   /** Monotonic milliseconds; 0: nothing that a model wrote has passed. */
@@ -83,6 +93,55 @@ export class ModelResponse {
     this.#summary = this.#dialect.usageOf(Buffer.concat(pieces))
   }
 
+  /**
+   * The body, if it is to pass and nobody else has a part in it: undefined: it is not. `isChunked`:
+   * the response has no length that would have to be another one.
+   */
+  pass(
+    status: number,
+    header: (name: string) => string | undefined,
+    isChunked: boolean,
+  ): PassingBody | undefined {
+    const isFailed = status >= 400
+    if (!this.#isPassThrough || this.#isEdited || (isFailed && this.isFinal)) return undefined
+    const isReadable = status >= 200 && status < 300 && !isCoding(header('content-encoding'))
+    if (!isReadable) return AS_IT_IS
+    if (isEventType(header('content-type'))) {
+      if (!isChunked) return undefined
+      const stream = this.#openStream()
+      return stream.settle === undefined ? this.#passStream(stream) : undefined
+    }
+    this.#isTapped = true
+    return {
+      write: (bytes) => {
+        this.#keep(bytes)
+        return bytes
+      },
+      end: () => NOTHING,
+    }
+  }
+
+  #openStream(): StreamTranslator {
+    const stream = this.#call.openStream()
+    this.#stream = stream
+    this.isStream = true
+    return stream
+  }
+
+  #passStream(stream: StreamTranslator): PassingBody {
+    return {
+      write: (bytes) => {
+        const out = stream.push(bytes)
+        if (this.firstTokenAt === 0 && stream.hasOutput) this.firstTokenAt = performance.now()
+        return out
+      },
+      end: () => {
+        this.#hasEnded = true
+        return stream.end()
+      },
+    }
+  }
+
   /** What policies on the way back see is what this makes of it. */
   get part(): PlacedPart {
     const response = (exchange: Exchange, draft: ResponseDraft) => this.#begin(exchange, draft)
@@ -127,9 +186,7 @@ export class ModelResponse {
   }
 
   #translate(flow: BodyFlow): BodyTransformer {
-    const stream = this.#call.openStream()
-    this.#stream = stream
-    this.isStream = true
+    const stream = this.#openStream()
     let isWanted = true
     const release = (held: Uint8Array) => {
       if (!isWanted) return
@@ -218,13 +275,22 @@ function isSuccess({ status }: ResponseDraft): boolean {
 }
 
 function isEventStream({ headers }: ResponseDraft): boolean {
-  const type = headers.get('content-type') ?? ''
+  return isEventType(headers.get('content-type'))
+}
+
+function isEventType(type = ''): boolean {
   return /^(?:text\/event-stream|application\/vnd\.amazon\.eventstream)\b/i.test(type)
 }
 
 function isCoded({ headers }: ResponseDraft): boolean {
-  return !/^(?:identity)?$/i.test((headers.get('content-encoding') ?? '').trim())
+  return isCoding(headers.get('content-encoding'))
 }
+
+function isCoding(coding = ''): boolean {
+  return !/^(?:identity)?$/i.test(coding.trim())
+}
+
+const AS_IT_IS: PassingBody = { write: (bytes) => bytes, end: () => NOTHING }
 
 function unreadable({ message, code }: LlmError): Reply {
   return code === undefined ? { ...UNREADABLE, message } : { ...UNREADABLE, message, code }

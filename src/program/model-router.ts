@@ -9,11 +9,17 @@ import { Candidate } from './candidate.ts'
 import type { ModelCall } from './model-call.ts'
 import type { ProviderMember, SelectionPlan } from './provider-selection.ts'
 
+interface VirtualChoice {
+  readonly choose: (exchange: Exchange) => SelectionPlan
+  /** All that may be chosen. */
+  readonly members: readonly ProviderMember[]
+}
+
 /** Which providers serve a model, by the name that the client asked for. */
 export class ModelRouter {
   readonly #models: readonly AiModel[]
   readonly #members: ReadonlyMap<string, ProviderMember>
-  readonly #virtual: ReadonlyMap<string, (exchange: Exchange) => SelectionPlan>
+  readonly #virtual: ReadonlyMap<string, VirtualChoice>
   /** Of models that are for some requests only. */
   readonly #matches = new Map<AiModel, readonly Candidate<AiModel>[]>()
   readonly #random: () => number
@@ -42,7 +48,10 @@ export class ModelRouter {
 
   plan(exchange: Exchange, { model }: ModelCall): SelectionPlan | Reply {
     const virtual = this.#virtual.get(model)
-    if (virtual !== undefined) return virtual(exchange)
+    if (virtual !== undefined) {
+      const chosen = virtual.choose(exchange)
+      return chosen === NO_PLAN ? unmatched(model) : chosen
+    }
     const own = matchingModels(this.#models, model).filter(
       (one) => !one.isInternal && this.#isFor(one, exchange),
     )
@@ -56,14 +65,15 @@ export class ModelRouter {
   }
 
   /** All that clients can ask for by a name of their own, with what serves it. */
-  *names(exchange: Exchange): Generator<readonly [name: string, members: ProviderMember[]]> {
+  *names(exchange: Exchange): Generator<readonly [name: string, readonly ProviderMember[]]> {
     for (const model of this.#models) {
       const { name, provider, isInternal } = model
       const member = this.#members.get(provider)
       if (isInternal || name.includes('*') || member === undefined) continue
       if (this.#isFor(model, exchange)) yield [name, [member]]
     }
-    for (const [name, choose] of this.#virtual) yield [name, choose(exchange).groups.flat()]
+    // Which of them serves a call is known once there is one.
+    for (const [name, { members }] of this.#virtual) yield [name, members]
   }
 
   #isFor(model: AiModel, exchange: Exchange): boolean {
@@ -71,18 +81,19 @@ export class ModelRouter {
     return matches === undefined || matches.some((one) => one.holds(exchange) === true)
   }
 
-  #choice({ routing, targets }: VirtualModel): (exchange: Exchange) => SelectionPlan {
+  #choice({ routing, targets }: VirtualModel): VirtualChoice {
     const all = targets.flatMap(({ provider, model, ...rest }) => {
       const member = this.#members.get(provider)
       return member === undefined ? [] : [{ ...rest, member: member.asking(model) }]
     })
+    const members = all.map(({ member }) => member)
     if (routing === 'failover') {
       const priorities = [...new Set(all.map(({ priority = 0 }) => priority))].sort((a, b) => a - b)
       const groups = priorities.map((priority) =>
         all.filter((one) => (one.priority ?? 0) === priority).map(({ member }) => member),
       )
       const plan = this.#planOf(groups, true)
-      return () => plan
+      return { members, choose: () => plan }
     }
     const plans = all.map((one) => ({
       weight: one.weight ?? 1,
@@ -90,10 +101,12 @@ export class ModelRouter {
       plan: this.#planOf([[one.member]], false),
     }))
     if (routing === 'conditional') {
-      return (exchange) => plans.find(({ isTrue }) => isTrue(exchange))?.plan ?? NO_PLAN
+      const choose = (exchange: Exchange) =>
+        plans.find(({ isTrue }) => isTrue(exchange))?.plan ?? NO_PLAN
+      return { members, choose }
     }
     const total = plans.reduce((sum, { weight }) => sum + weight, 0)
-    return () => {
+    const choose = () => {
       let left = this.#random() * total
       for (const { weight, plan } of plans) {
         left -= weight
@@ -101,6 +114,7 @@ export class ModelRouter {
       }
       return plans[0]?.plan ?? NO_PLAN
     }
+    return { members, choose }
   }
 
   #planOf(groups: readonly (readonly ProviderMember[])[], failsOver: boolean): SelectionPlan {
@@ -125,6 +139,16 @@ function conditionOf(when: string | undefined): (exchange: Exchange) => boolean 
   const predicate = expression?.predicate()
   if (predicate === undefined) return () => false
   return (exchange) => predicate(exchange as unknown as Variables)
+}
+
+/** A virtual model none of whose conditions is met. */
+function unmatched(model: string): Reply {
+  return {
+    ...reply(404, 'no-backend'),
+    detail: 'no-target',
+    message: `No target of the model \`${model}\` takes this call.`,
+    code: 'model_not_found',
+  }
 }
 
 /** As OpenAI says it, which SDKs know. */

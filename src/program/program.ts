@@ -232,6 +232,8 @@ export interface Selection {
   next(): Outcome | Promise<Outcome>
   /** The one that was chosen is not to be asked for so many milliseconds, if others can be. */
   rest(milliseconds: number): void
+  /** The one that was chosen began to respond after so many milliseconds; -1: it failed. */
+  responded(milliseconds: number): void
 }
 
 export interface Mirror {
@@ -254,6 +256,8 @@ export function isReply(chosen: BackendProgram | Reply): chosen is Reply {
 export interface McpServerPlan {
   readonly name: string
   readonly pins: PinOptions | undefined
+  /** Undefined: it alone knows its tools. */
+  knownTools(): readonly string[] | undefined
 }
 
 /** What rules say of a message of MCP, and by which of them. */

@@ -7,6 +7,7 @@ import type { Cluster } from '../upstream/cluster.ts'
 import type { CallTarget, ModelAttempt, ModelCall } from './model-call.ts'
 import { moveKey, withholdCredentials } from './model-credentials.ts'
 import type { ProviderProgram, Selection } from './program.ts'
+import { latencyOf, observeLatency } from './provider-latency.ts'
 
 /** When who asked to be left alone may be asked again; for as long as its cluster lives. */
 const RESTING = new WeakMap<Cluster, number>()
@@ -49,8 +50,10 @@ export class ProviderMember implements Balanced {
     RESTING.set(this.program.upstream.cluster, performance.now() + milliseconds)
   }
 
+  /** Of two, the one that is sooner done with all that it would have to do serves. */
   get active(): number {
-    return this.program.upstream.cluster.active
+    const { cluster } = this.program.upstream
+    return (cluster.active + 1) * (1 + latencyOf(cluster, performance.now()))
   }
 
   get isHealthy(): boolean {
@@ -194,6 +197,12 @@ export class ProviderSelection implements Selection {
 
   rest(milliseconds: number): void {
     if (milliseconds > 0) this.#member?.rest(milliseconds)
+  }
+
+  responded(milliseconds: number): void {
+    const { upstream } = this.#member?.program ?? {}
+    if (upstream === undefined || this.#call === undefined) return
+    observeLatency(upstream.cluster, milliseconds, performance.now())
   }
 
   /** Who is well before who is ill, in the order of groups; those that were asked come last. */

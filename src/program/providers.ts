@@ -21,7 +21,8 @@ import { aiUpstream } from './ai-upstream.ts'
 import { clusterPolicies } from './backend-policies.ts'
 import { unhealthyExpressionOf } from './clusters.ts'
 import type { Compilation } from './compilation.ts'
-import { changedOptions } from './model-changes.ts'
+import { compileFields } from './computed-fields.ts'
+import { changedOptions, changesCalls } from './model-changes.ts'
 import { modelErrorFormat } from './model-errors.ts'
 import { ModelRouter } from './model-router.ts'
 import type { BackendProgram, ProviderProgram } from './program.ts'
@@ -85,7 +86,7 @@ function compileProvider(
   provider: AiProvider,
   around: readonly Layer[],
 ): ProviderMember | undefined {
-  const { reach, sections, clusters } = compilation
+  const { reach, sections, clusters, contexts } = compilation
   const { origin } = provider
   const name = `${backend.name}/${provider.name}`
   const own = reach.within(around, { backend, provider })
@@ -100,6 +101,10 @@ function compileProvider(
     'backend',
     (one) => holdsForRequests(one, backend) && !isAskedOnce(one),
   )
+  const computed = compileFields(byKind.get('ai') ?? [], () =>
+    contexts.open(contexts.scopesAt(own, 'backend')),
+  )
+  if (computed === undefined) return undefined
   const http = byKind.get('http')?.[0].value as Http | undefined
   const auth = byKind.get('backendAuth')?.[0].value as BackendAuth | undefined
   const access = accessOf(provider.provider)
@@ -125,6 +130,7 @@ function compileProvider(
       options: changedOptions(provider.options, byKind.get('ai') ?? []),
       catalogNames: catalogNames(provider),
       prices: compilation.services.prices,
+      computed,
     },
     keepsCredentials: auth?.kind === 'passthrough',
     keyHeader:
@@ -132,7 +138,10 @@ function compileProvider(
         ? access.credential
         : undefined,
     signer: requestSigner(auth, provider, endpoint, compilation.services.world?.date ?? Date.now),
-    readsModel: section.readsModel || byKind.has('ai') || section.kinds.includes('guardrails'),
+    readsModel:
+      section.readsModel ||
+      changesCalls(byKind.get('ai') ?? []) ||
+      section.kinds.includes('guardrails'),
     mayAllow: mayAllow(compilation, own),
     attachGuards: section.steps[section.kinds.indexOf('guardrails')],
   }

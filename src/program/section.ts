@@ -240,8 +240,9 @@ function bodyPathsOf(
   active: readonly Policy[],
 ): ReadonlySet<string> | undefined {
   const paths = active.flatMap(({ kind }) => {
-    const bodyAt = recordOf(kind)?.bodyAt as ((value: unknown) => string) | undefined
-    return bodyAt === undefined ? [] : (byKind.get(kind) ?? []).map(({ value }) => bodyAt(value))
+    const bodyAt = recordOf(kind)?.bodyAt as ((value: unknown) => readonly string[]) | undefined
+    if (bodyAt === undefined) return []
+    return (byKind.get(kind) ?? []).flatMap(({ value }) => bodyAt(value))
   })
   return paths.length === 0 ? undefined : new Set(paths)
 }

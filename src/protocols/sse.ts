@@ -9,6 +9,9 @@ export interface SseEvent {
 /** What one event may hold; a stream that never ends an event is not kept in memory. */
 const MAX_SSE_EVENT = 16 * 1024 * 1024
 
+/** For pieces that end with a whole character, which most do: a decoder of its own costs a stream. */
+const WHOLE_DECODER = new TextDecoder('utf-8', { ignoreBOM: true })
+
 /**
  * Events from bytes that may be split anywhere, inside a character too. Comments and unknown
  * fields are skipped, lines end with CR, LF or both, and a byte order mark at the start is skipped.
@@ -18,7 +21,10 @@ export class SseReader {
   isTooLong = false
   /** Lines that are not an event's fields have come: a comment, which keeps the connection alive. */
   comments = 0
-  readonly #decoder = new TextDecoder('utf-8')
+  #decoder: TextDecoder | undefined
+  /** The decoder may hold the beginning of a character. */
+  #isInsideCharacter = false
+  #hasText = false
   readonly #max: number
   #line = ''
   #skipLineFeed = false
@@ -36,13 +42,32 @@ export class SseReader {
     return this.#line !== '' || this.#data.length > 0 || this.#event !== ''
   }
 
+  /** Whatever comes next begins an event. */
+  get isBetweenEvents(): boolean {
+    return !this.isInsideEvent && !this.#skipLineFeed && !this.#isInsideCharacter && this.#hasText
+  }
+
   push(bytes: Uint8Array): readonly SseEvent[] {
-    return this.#read(this.#decoder.decode(bytes, { stream: true }))
+    return this.#read(this.#decode(bytes))
   }
 
   /** The body is over: half a character becomes its replacement, and no event ends by this. */
   end(): void {
-    this.#read(this.#decoder.decode())
+    if (this.#isInsideCharacter) this.#read(this.#decoder?.decode() ?? '')
+  }
+
+  #decode(bytes: Uint8Array): string {
+    if (bytes.length === 0) return ''
+    const mayBeCut = (bytes[bytes.length - 1] as number) >= 0x80
+    let text: string
+    if (mayBeCut || this.#isInsideCharacter) {
+      this.#decoder ??= new TextDecoder('utf-8', { ignoreBOM: true })
+      text = this.#decoder.decode(bytes, { stream: true })
+      this.#isInsideCharacter = mayBeCut
+    } else text = WHOLE_DECODER.decode(bytes)
+    if (this.#hasText || text === '') return text
+    this.#hasText = true
+    return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text
   }
 
   #read(text: string): readonly SseEvent[] {
@@ -108,6 +133,8 @@ export class SseReader {
     else if (field === 'id' && !value.includes('\0')) this.#id = value
   }
 }
+
+const BYTE_ORDER_MARK = 0xfeff
 
 function endOfLine(text: string, from: number): number {
   const feed = text.indexOf('\n', from)

@@ -151,6 +151,56 @@ describe('sign-in to the admin API', { skip: SKIPPED }, () => {
     await until('the line of the audit', () => audited.test(gateways[0]?.out() ?? ''))
   })
 
+  it('no operation is open to a role that it is not for', async () => {
+    const { paths } = (await (
+      await (await signedIn('root')).fetch(at('/openapi.json'))
+    ).json()) as {
+      readonly paths: Readonly<Record<string, Readonly<Record<string, { description: string }>>>>
+    }
+    const operations = Object.entries(paths).flatMap(([path, item]) =>
+      Object.entries(item).map(([method, { description }]) => ({
+        method: method.toUpperCase(),
+        path: path.replace('/api', '').replace('{kind}', 'routes').replace('{id}', 'home'),
+        role: /`(viewer|editor|admin)`/.exec(description)?.[1] ?? '',
+      })),
+    )
+    const body = { 'content-type': 'application/json', 'content-length': '2' }
+    const headers = { ...body, 'x-role': 'admin', 'if-match': '*' }
+    for (const [person, denied] of [
+      ['vi', ['editor', 'admin']],
+      ['ed', ['admin']],
+    ] as const) {
+      const browser = await signedIn(person)
+      const closed = operations.filter(({ role }) => denied.some((one) => one === role))
+      assert.ok(closed.length >= denied.length * 2, `${closed.length}`)
+      for (const { method, path } of closed) {
+        const reply = await browser.fetch(at(path), { method, headers, body: '{}' })
+        assert.equal(reply.status, 403, `${person}: ${method} ${path}`)
+        assert.match(await reply.text(), /this needs the role/)
+      }
+    }
+    assert.ok(operations.every(({ role }) => role !== ''))
+  })
+
+  it('a session that was planted before sign-in is not the one after it', async () => {
+    const attacker = await signedIn('vi')
+    const planted = new Map(attacker.cookies(bases[0] as string))
+    const victim = new FormBrowser()
+    for (const [name, value] of planted) victim.cookies(bases[0] as string).set(name, value)
+    const back = await victim.signIn(at('/auth/login?returnTo=/api/session'), 'ed')
+    assert.equal((await victim.fetch(back)).status, 303)
+    assert.equal((await whoIs(victim)).body['name'], 'ed')
+    // What the attacker has is what it was: a session of their own.
+    assert.equal((await whoIs(attacker)).body['name'], 'vi')
+    for (const [name, value] of victim.cookies(bases[0] as string)) {
+      assert.notEqual(value, planted.get(name), name)
+    }
+    // One that nobody was given is none, whatever it says.
+    const invented = new FormBrowser()
+    for (const [name] of planted) invented.cookies(bases[0] as string).set(name, 'chosen-by-me')
+    assert.equal((await whoIs(invented)).status, 401)
+  })
+
   it('a page of another origin cannot use the session', async () => {
     const editor = await signedIn('ed')
     for (const headers of [

@@ -1,13 +1,15 @@
-import { globSync, readFileSync, statSync } from 'node:fs'
+import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { parseAllDocuments } from 'yaml'
 import { hasErrors } from '../../src/diagnostics/result.ts'
 import { loadText } from '../../src/sources/file/load.ts'
 
 /*
- * `node test/peers/agentgateway-files.ts FOLDER [--list]`, by hand: how many of the configurations
- * for agentgateway in a folder, among them blocks in Markdown, load here, and what is wrong with the
- * others. Files and variables that they name are not there, and that is not held against them.
+ * `node test/peers/agentgateway-files.ts FOLDER [--list] [--write FOLDER]`, by hand: how many of the
+ * configurations for agentgateway in a folder load here, and what is wrong with the others. Pages in
+ * Markdown have them as blocks of YAML and as here-documents of a shell; equal ones count once. Files
+ * and variables that they name are not there, and that is not held against them. `--write` keeps each
+ * in a file of its own, for a closer look.
  */
 const [folder, ...options] = process.argv.slice(2)
 if (folder === undefined || !statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
@@ -15,11 +17,15 @@ if (folder === undefined || !statSync(folder, { throwIfNoEntry: false })?.isDire
   process.exit(2)
 }
 const isListed = options.includes('--list')
+const kept = options.includes('--write') ? options[options.indexOf('--write') + 1] : undefined
 
 /** One of these at the top makes a file a configuration of the gateway. */
 const OUTLINE = ['binds', 'gateways', 'routes', 'llm', 'mcp', 'config', 'frontendPolicies']
-/** Manifests, compositions of containers, schemas, values of charts. */
-const OTHERS = ['apiVersion', 'services', '$schema', 'image', 'router', 'global', 'resources']
+/** Manifests, compositions of containers, schemas, values of charts, other programs. */
+const OTHERS =
+  'apiVersion $schema image router global resources version receivers models model_list domain'
+    .split(' ')
+    .concat('scrape_configs', 'controller', 'nodes', 'name', 'spec')
 const ELSEWHERE: ReadonlySet<string> = new Set(['PC0204', 'PC0310'])
 
 interface Found {
@@ -27,11 +33,16 @@ interface Found {
   readonly text: string
 }
 
-const found = globSync('**/*.{yaml,yml,json,md,mdx}', { cwd: folder })
+const all = globSync('**/*.{yaml,yml,json,md,mdx}', { cwd: folder })
   .filter((file) => !file.includes('node_modules'))
   .filter((file) => statSync(join(folder, file), { throwIfNoEntry: false })?.isFile() === true)
   .sort()
   .flatMap((file) => configurationsIn(file, readFileSync(join(folder, file), 'utf8')))
+const found = [...new Map(all.map((one) => [contentOf(one.text), one])).values()]
+if (kept !== undefined) {
+  mkdirSync(kept, { recursive: true })
+  for (const { name, text } of found) writeFileSync(join(kept, name.replaceAll('/', '~')), text)
+}
 const reasons = new Map<string, string[]>()
 const counts = { clean: 0, warned: 0, rejected: 0 }
 for (const { name, text } of found) {
@@ -58,23 +69,37 @@ console.log(
     `${counts.warned} of them with warnings; ${counts.rejected} are rejected`,
 )
 
-/** The file itself, or the blocks of a page; equal ones once. */
+/** What it says, without comments and layout. */
+function contentOf(text: string): string {
+  return JSON.stringify(parseAllDocuments(text)[0]?.toJS())
+}
+
+/** The file itself, or the blocks of a page. */
 function configurationsIn(file: string, text: string): readonly Found[] {
   const name = relative('.', file)
   if (!/\.mdx?$/.test(file)) return isConfiguration(text) ? [{ name, text }] : []
-  const blocks = [...text.matchAll(/^([ \t]*)```ya?ml[^\n]*\n([\s\S]*?)^[ \t]*```/gm)]
-  return blocks
-    .map(([, indent = '', block = '']) => block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''))
+  return [...text.matchAll(/^([ \t]*)(`{3,})(\w*)[^\n]*\n([\s\S]*?)^[ \t]*\2/gm)]
+    .flatMap(([, indent = '', , language = '', block = '']) =>
+      partsOf(block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''), language),
+    )
     .filter(isConfiguration)
     .map((block, index) => ({ name: `${name}#${index + 1}`, text: block }))
+}
+
+/** Here-documents are what a shell writes to a file; all else of YAML is the block itself. */
+function partsOf(block: string, language: string): readonly string[] {
+  const written = [...block.matchAll(/<<-?\s*['"]?(\w+)['"]?[^\n]*\n([\s\S]*?)^\s*\1\s*$/gm)]
+  if (written.length > 0) return written.map(([, , text = '']) => text)
+  return /^ya?ml$/i.test(language) ? [block] : []
 }
 
 function isConfiguration(text: string): boolean {
   const [first, ...more] = parseAllDocuments(text)
   if (first === undefined || more.length > 0 || !('errors' in first)) return false
-  if (first.errors.length > 0) return false
+  if (first.errors.length > 0 || text.includes('{{')) return false
   const value = first.toJS() as unknown
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  if (OTHERS.some((key) => key in value)) return false
+  if (OTHERS.some((key) => key in value) || ('services' in value && !('binds' in value)))
+    return false
   return OUTLINE.some((key) => key in value)
 }

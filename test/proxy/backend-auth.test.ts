@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { afterEach, describe, it } from 'node:test'
+import { jwtVerify } from 'jose'
+import { checkModel } from '../../src/cli/check-model.ts'
 import {
   keySetText,
   signerOf,
@@ -243,5 +246,145 @@ describe('backendAuth that cannot be', () => {
     assert.equal(warning?.code, 'PC0504')
     assert.match(warning?.hint ?? '', /file: PATH/)
     assert.ok(!JSON.stringify(warning).includes(SECRET))
+  })
+})
+
+describe('backendAuth: credentials', () => {
+  const at = (name: string, prefix = '') =>
+    `location: { header: { name: ${name}${prefix === '' ? '' : `, prefix: "${prefix}"`} } }`
+
+  it('sends each at its own place', async () => {
+    const gateway = await gatewayWith(
+      `backendAuth:
+  credentials:
+  - { key: one, ${at('dd-api-key')} }
+  - { key: { file: two.txt }, ${at('DD-Application-Key')} }
+  - { key: three, ${at('x-auth-token', 'Token ')} }
+  - { key: 'a b', location: { queryParameter: { name: k } } }`,
+      '',
+      { 'two.txt': 'two\n' },
+    )
+    const { status, got } = await gateway.get('/p', { 'dd-api-key': 'mine', authorization: 'x' })
+    assert.equal(status, 200)
+    assert.deepEqual(
+      ['dd-api-key', 'dd-application-key', 'x-auth-token'].map((name) => got?.headers[name]),
+      ['one', 'two', 'Token three'],
+    )
+    assert.equal(got?.url, '/p?k=a%20b')
+  })
+
+  it('are sent beside another credential', async () => {
+    const gateway = await gatewayWith(
+      `backendAuth: { key: primary, credentials: [{ key: me@example.com, ${at('x-auth-email')} }] }`,
+    )
+    const { got } = await gateway.get()
+    assert.equal(got?.headers.authorization, 'Bearer primary')
+    assert.equal(got?.headers['x-auth-email'], 'me@example.com')
+  })
+
+  it('are rejected where they are wrong', () => {
+    for (const wrong of [
+      '{ credentials: [] }',
+      '{ credentials: [{}] }',
+      '{ credentials: [{ key: a, at: b }] }',
+      `{ key: a, aws: {}, credentials: [{ key: a }] }`,
+      '{ location: { header: { name: a } } }',
+    ]) {
+      const text = `routes: [{ policies: { backendAuth: ${wrong} }, backends: [{ host: "a:80" }] }]`
+      const { diagnostics } = loadText(text, 'a.yaml', { environment: {} }).result
+      assert.ok(
+        diagnostics.some(({ severity }) => severity === 'error'),
+        wrong,
+      )
+    }
+  })
+})
+
+describe('backendAuth: jwtSign', () => {
+  const PAIRS = {
+    RS256: generateKeyPairSync('rsa', { modulusLength: 2048 }),
+    ES256: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+    ES384: generateKeyPairSync('ec', { namedCurve: 'P-384' }),
+    EdDSA: generateKeyPairSync('ed25519'),
+  } as const
+  const pem = ({ privateKey }: { privateKey: KeyObject }) =>
+    privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
+
+  for (const [alg, pair] of [
+    ...Object.entries(PAIRS),
+    ['PS256', PAIRS.RS256],
+    ['RS512', PAIRS.RS256],
+  ] as const) {
+    it(`sends a token that ${alg} signs, another for each request`, async () => {
+      const gateway = await gatewayWith(
+        `backendAuth:\n  jwtSign:\n    signingKey: { file: key.pem }\n    alg: ${alg}\n    kid: k1\n` +
+          '    claims: { iss: me, sub: MY.USER, aud: [a, b], admin: true, level: 3 }\n    ttl: 90s',
+        '',
+        { 'key.pem': pem(pair) },
+      )
+      const ids = new Set<unknown>()
+      for (let i = 0; i < 2; i++) {
+        const { got } = await gateway.get('/', { authorization: 'Bearer mine' })
+        const token = (got?.headers.authorization ?? '').replace('Bearer ', '')
+        const { payload, protectedHeader } = await jwtVerify(token, pair.publicKey, {
+          ...{ issuer: 'me', audience: 'b', algorithms: [alg] },
+        })
+        assert.deepEqual(protectedHeader, { alg, typ: 'JWT', kid: 'k1' })
+        const { iat = 0, exp = 0, sub, admin, level, jti } = payload
+        assert.deepEqual([exp - iat, sub, admin, level], [90, 'MY.USER', true, 3])
+        ids.add(jti)
+      }
+      assert.equal(ids.size, 2)
+      assert.ok(!JSON.stringify(gateway.lines).includes('PRIVATE KEY'))
+    })
+  }
+
+  for (const [why, key, alg] of [
+    ['text that is no key', 'nothing', 'RS256'],
+    ['a key of another kind', pem(PAIRS.ES256), 'RS256'],
+    ['a key on another curve', pem(PAIRS.ES256), 'ES384'],
+    [
+      'a public key',
+      PAIRS.RS256.publicKey.export({ type: 'spki', format: 'pem' }) as string,
+      'RS256',
+    ],
+    ['a short key', pem(generateKeyPairSync('rsa', { modulusLength: 1024 })), 'RS256'],
+  ] as const) {
+    it(`sends nothing with ${why}`, () => {
+      const text = JSON.stringify({
+        gateways: { default: { port: 8080 } },
+        routes: [
+          {
+            policies: { backendAuth: { jwtSign: { signingKey: key, alg } } },
+            backends: [{ host: 'a:80' }],
+          },
+        ],
+      })
+      const { result } = loadText(text, 'a.json', { environment: {} })
+      assert.deepEqual(
+        result.diagnostics.filter(({ severity }) => severity === 'error'),
+        [],
+      )
+      assert.ok(result.value !== undefined)
+      assert.ok(checkModel('a.json', result.value).some(({ code }) => code === 'PC0506'))
+    })
+  }
+
+  it('rejects claims that the gateway sets, and other algorithms', () => {
+    for (const wrong of [
+      { signingKey: 'k', claims: { exp: 1 } },
+      { signingKey: 'k', alg: 'HS256' },
+      { signingKey: 'k', alg: 'none' },
+      { alg: 'RS256' },
+    ]) {
+      const text = JSON.stringify({
+        routes: [{ policies: { backendAuth: { jwtSign: wrong } }, backends: [{ host: 'a:80' }] }],
+      })
+      const { diagnostics } = loadText(text, 'a.json', { environment: {} }).result
+      assert.ok(
+        diagnostics.some(({ severity }) => severity === 'error'),
+        JSON.stringify(wrong),
+      )
+    }
   })
 })

@@ -76,6 +76,48 @@ authorization: { rules: [{ allow: "extauthz.who == 'ann'" }] }
   })
 })
 
+describe('conditional policies of a backend', () => {
+  const served = async (policies: string) => {
+    const gateway = await governBy(
+      policies,
+      (own, port, upstream) =>
+        `gateways: { default: { port: ${port} } }\nroutes:\n- name: all\n  backends: [{ backend: a }]\nbackends:\n- name: a\n  host: 127.0.0.1:${upstream}\n  policies:\n${own.replace(/^(?=.)/gm, '    ')}`,
+    )
+    opened.push(gateway)
+    return gateway
+  }
+
+  it('read what is known of the backend, and fail closed', async () => {
+    for (const [condition, status] of [
+      ["backend.name == 'a'", 403],
+      ["backend.name == 'b'", 200],
+      ["backend.provider == 'x'", 403],
+    ] as const) {
+      const service = await refusing()
+      const gateway = await served(
+        `extAuthz:\n  conditional:\n  - condition: ${condition}\n    host: 127.0.0.1:${service.port}\n    protocol: { http: {} }\n`,
+      )
+      assert.equal((await gateway.get('/')).status, status, condition)
+      assert.equal(service.asked.length, status === 200 ? 0 : 1, condition)
+    }
+  })
+
+  it('change requests and responses by the entry that applies', async () => {
+    const gateway = await served(`transformations:
+  conditional:
+  - condition: request.path == '/one'
+    request: { set: { x-entry: "'one'" } }
+    response: { set: { x-entry: "'one'" } }
+  - condition: backend.type == 'static'
+    request: { set: { x-entry: backend.name } }
+    response: { set: { x-entry: string(response.code) } }
+`)
+    const [one, other] = [await gateway.get('/one'), await gateway.get('/other')]
+    assert.deepEqual([one.got?.headers['x-entry'], one.headers.get('x-entry')], ['one', 'one'])
+    assert.deepEqual([other.got?.headers['x-entry'], other.headers.get('x-entry')], ['a', '200'])
+  })
+})
+
 describe('conditional localRateLimit', () => {
   it('counts each entry by itself, and in doubt', async () => {
     const gateway = await gatewayWith(`localRateLimit:

@@ -9,6 +9,7 @@ import {
 } from './http2-gateway.ts'
 
 const [PRIORITY, SETTINGS, PING, WINDOW_UPDATE, CONTINUATION, UNKNOWN] = [2, 4, 6, 8, 9, 0x2a]
+const PRIORITY_UPDATE = 16
 const ACK = 1
 const HEAD = fieldBlock([
   [':method', 'POST'],
@@ -79,13 +80,19 @@ export const FLOODS: readonly (readonly [
   ],
   [
     'PRIORITY',
-    'overhead',
-    'http2-overhead',
-    times(40_000, () => frame(PRIORITY, 0, 5, Buffer.from([0, 0, 0, 3, 1]))),
+    'priorities',
+    'http2-control-frames',
+    times(5_000, () => frame(PRIORITY, 0, 5, Buffer.from([0, 0, 0, 3, 1]))),
+  ],
+  [
+    'PRIORITY_UPDATE',
+    'priorities',
+    'http2-control-frames',
+    times(5_000, () => frame(PRIORITY_UPDATE, 0, 0, Buffer.from('\0\0\0\x05u=1'))),
   ],
   [
     'WINDOW_UPDATE of one byte',
-    'overhead',
+    'window-updates',
     'http2-overhead',
     times(40_000, () => frame(WINDOW_UPDATE, 0, 0, Buffer.from([0, 0, 0, 1]))),
   ],
@@ -113,4 +120,27 @@ export const FLOODS: readonly (readonly [
       times(20, () => frame(CONTINUATION, 0, 1, Buffer.alloc(16_384, 0x10))),
     ]),
   ],
+]
+
+/** What breaks the protocol on a connection, and the code of the GOAWAY that ends it. */
+export const CONNECTION_ERRORS: readonly (readonly [
+  name: string,
+  code: string,
+  number: number,
+  bytes: Buffer,
+])[] = [
+  ['a frame that is too long', 'frame-size', 6, frame(UNKNOWN, 0, 0, Buffer.alloc(16_385))],
+  [
+    'a window of the connection that overflows',
+    'flow-control',
+    3,
+    frame(WINDOW_UPDATE, 0, 0, Buffer.from([0x7f, 0xff, 0xff, 0xff])),
+  ],
+  [
+    'a table of HPACK that is larger than what was granted',
+    'compression',
+    9,
+    frame(HEADERS, END_HEADERS, 1, Buffer.concat([Buffer.from([0x3f, 0xe2, 0x1f]), HEAD])),
+  ],
+  ['a stream of an even number', 'protocol', 1, frame(HEADERS, END_HEADERS, 2, HEAD)],
 ]

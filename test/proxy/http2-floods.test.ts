@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:http2'
 import { after, before, describe, it } from 'node:test'
 import { free } from './doorstep.ts'
-import { FLOODS, times } from './http2-flood-frames.ts'
+import { CONNECTION_ERRORS, FLOODS, times } from './http2-flood-frames.ts'
 import {
   DATA,
   END_HEADERS,
@@ -66,6 +66,28 @@ routes: [{ name: all, backends: [{ host: '127.0.0.1:${peer.port}' }] }]
       }
       assert.equal((await askHttp2(good, {})).status, 200)
       good.destroy()
+    })
+  }
+
+  for (const [name, code, number, bytes] of CONNECTION_ERRORS) {
+    it(`an error of the connection, ${name}: ${code}`, async () => {
+      const series = `portcullis_http2_errors_total{listener="default/default",code="${code}"}`
+      const before = gateway.metric(series)
+      gateway.lines.length = 0
+      const socket = await rawHttp2(port)
+      const received: Buffer[] = []
+      socket.on('data', (chunk: Buffer) => received.push(chunk))
+      socket.write(bytes)
+      await until('its end', () => socket.closed)
+      assert.equal(gateway.metric(series), before + 1)
+      const record = gateway.lines.find(({ error }) => error === 'connection-error')
+      assert.deepEqual(
+        [record?.['code'], record?.['listener'], record?.['count']],
+        [code, 'default/default', 1],
+      )
+      assert.match(String(record?.['src.addr']), /^127\.0\.0\.1:\d+$/)
+      // GOAWAY is the last frame: its stream and its code.
+      assert.equal(Buffer.concat(received).readUInt32BE(Buffer.concat(received).length - 4), number)
     })
   }
 })

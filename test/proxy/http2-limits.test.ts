@@ -57,6 +57,8 @@ const PING = 6
 const GOAWAY = 7
 const WINDOW_UPDATE = 8
 const PRIORITY = 2
+const PRIORITY_UPDATE = 16
+const UNKNOWN = 0x2a
 
 /** All frames that came, as `type code`, until the peer closes or nothing comes for a while. */
 async function framesOf(socket: Socket, patience = 1_500): Promise<readonly string[]> {
@@ -96,14 +98,21 @@ describe('floods end the connection, and nobody else is the worse for it', () =>
     ],
     ['too-many-pings', 1_000, {}, () => frame(PING, 0, 0, Buffer.alloc(8))],
     ['too-many-settings', 1_000, {}, () => frame(SETTINGS, 0, 0, Buffer.alloc(0))],
+    ['too-many-priorities', 1_000, {}, () => frame(PRIORITY, 0, 5, Buffer.from([0, 0, 0, 3, 1]))],
+    [
+      'too-many-priorities',
+      1_000,
+      {},
+      () => frame(PRIORITY_UPDATE, 0, 0, Buffer.from('\0\0\0\x05')),
+    ],
     [
       'too-much-overhead',
       3_000,
       { overhead: { perSecond: 1_000, burst: 10_000 } },
-      () => frame(PRIORITY, 0, 5, Buffer.from([0, 0, 0, 3, 1])),
+      () => frame(UNKNOWN, 0, 0, Buffer.alloc(4)),
     ],
     [
-      'too-much-overhead',
+      'too-many-window-updates',
       3_000,
       { overhead: { perSecond: 1_000, burst: 10_000 } },
       () => frame(WINDOW_UPDATE, 0, 0, Buffer.from([0, 0, 0, 1])),

@@ -284,7 +284,11 @@ describe('llm', () => {
       ],
       ['an unknown reference', { models: [{ ...model, provider: { reference: 'b' } }] }, 'PC0302'],
       ['a guard of nothing', { models: [{ ...model, guardrails: { request: [{}] } }] }, 'PC0211'],
-      ['a transformation', { models: [{ ...model, transformation: { a: '1' } }] }, 'PC0219'],
+      [
+        'a final transformation',
+        { models: [{ ...model, finalTransformation: { a: '1' } }] },
+        'PC0219',
+      ],
       ['an unknown guard', { models: [model], policies: { guardrails: { a: [] } } }, 'PC0210'],
       ['two of one name', { models: [model, model] }, 'PC0303'],
       [

@@ -193,6 +193,22 @@ describe('MCP without sessions', () => {
     assert.equal(body.result?.cacheScope, 'private')
   })
 
+  it('does not know the methods that this revision removed', async () => {
+    for (const servers of [{ files }, { files, search }]) {
+      await serve(servers)
+      for (const [method, params] of [
+        ['initialize', { protocolVersion: VERSION, capabilities: {} }],
+        ['ping', {}],
+        ['logging/setLevel', { level: 'info' }],
+        ['resources/subscribe', { uri: 'note://one' }],
+        ['resources/unsubscribe', { uri: 'note://one' }],
+      ] as const) {
+        const { status, body } = await post(method, params)
+        assert.deepEqual([status, body.error?.code], [404, -32601], method)
+      }
+    }
+  })
+
   it('rejects headers that are missing or disagree with the body', async () => {
     await serve({ files })
     const params = { name: 'echo', arguments: {} }

@@ -267,7 +267,10 @@ describe('what the configuration changes in calls to models', () => {
       { prompts: { prepend: [{ role: 'root', content: 'x' }] } },
       { prompts: { prepend: [{ role: 'user' }] } },
       { modelAliases: { a: 1 } },
-      { promptGuard: {} },
+      { promptGuard: { request: 1 } },
+      { routes: { '/v1/messages': 'completions' } },
+      { routes: { '/v1/messages': 'passthrough' } },
+      { routes: { '*': 'completions' } },
     ]) {
       assert.notEqual(read(value).length, 0, JSON.stringify(value))
     }

@@ -28,7 +28,7 @@ const PLANTS: readonly Plant[] = [
   { call: 'model', place: 'preparing a call to a model', callOut: 'provider', seen: 500 },
   { call: 'translated', place: 'preparing a call to a model', callOut: 'provider', seen: 500 },
   { call: 'model', place: 'a guard', callOut: 'provider', seen: 500 },
-  { call: 'stream', place: 'a guard on a response', callOut: 'response', seen: 500 },
+  { call: 'stream', place: 'a guarded stream', callOut: 'response', seen: 500 },
   { call: 'model', place: 'the end of a call to a model', callOut: 'telemetry', seen: 200 },
   { call: 'model', place: 'settling a budget', callOut: 'telemetry', seen: 200 },
   { call: 'tool', place: 'sending to an MCP server', callOut: 'delivery', seen: 500 },
@@ -181,7 +181,7 @@ describe('a throw in a call to a model, a tool or an agent', () => {
   for (const { call, place, callOut, seen } of PLANTS) {
     it(`${call}, ${place}: ${seen}`, async () => {
       lines.length = 0
-      arm(place.replace(' on a response', ''))
+      arm(place)
       assert.equal(await ask(call), seen)
       await until('the throw', hasThrown)
       disarm()

@@ -11,6 +11,7 @@ import { ProviderSelection } from '../../src/program/provider-selection.ts'
 import { Streams } from '../../src/program/streams.ts'
 import { UsageReservation } from '../../src/program/usage-reservation.ts'
 import { StreamMasker } from '../../src/protocols/llm/guards/masker.ts'
+import { recognizerOf } from '../../src/protocols/llm/guards/recognizers.ts'
 import { HttpMcpServer } from '../../src/protocols/mcp/http-server.ts'
 import { Relay } from '../../src/protocols/mcp/relay.ts'
 import { ConnectionCounts } from '../../src/proxy/connection-counts.ts'
@@ -80,7 +81,8 @@ export function plantEverywhere(): void {
     [ModelCall.prototype, 'finish', 'the end of a call to a model'],
     [UsageReservation.prototype, 'take', 'reserving a budget'],
     [UsageReservation.prototype, 'settle', 'settling a budget'],
-    [StreamMasker.prototype, 'push', 'a guard'],
+    [recognizerOf('email') as object, 'find', 'a guard'],
+    [StreamMasker.prototype, 'push', 'a guarded stream'],
     [HttpMcpServer.prototype, 'send', 'sending to an MCP server'],
     [Relay.prototype, 'received', 'a message of an MCP server'],
     [Delivery.prototype, 'start', 'delivery'],

@@ -82,6 +82,23 @@ describe('AI providers in turn', () => {
       assert.deepEqual(arrivals(), [0, 0, 5])
     })
 
+    it('chooses among the entries of a conditional policy for each provider anew', async () => {
+      const entry = (name: string, provider: string) => ({
+        condition: `backend.provider == '${provider}'`,
+        request: { set: { 'x-for': `'${name}'` } },
+        response: { set: { 'x-from': `'${name}'` } },
+      })
+      const transformations = { conditional: [entry('first', 'a'), entry('second', 'b')] }
+      const providers = [[provider('a', one)], [provider('b', two)]]
+      await serve(aiConfig(port, providers, { backend: { transformations }, route: RETRY }))
+      one.answer = 503
+      const answer = await fetch(`http://127.0.0.1:${port}/v1/models`)
+      assert.equal(await answer.text(), 'two')
+      assert.equal(one.arrived[0]?.headers['x-for'], 'first')
+      assert.equal(two.arrived[0]?.headers['x-for'], 'second')
+      assert.equal(answer.headers.get('x-from'), 'second')
+    })
+
     it('answers 503 where all that may be asked are gone, though others are denied', async () => {
       await serve(aiConfig(port, [[provider('a', NOBODY)], [provider('b', two, deny('true'))]]))
       assert.equal((await ask('x')).status, 503)

@@ -68,3 +68,34 @@ routes:
     })
   }
 })
+
+it('headers of the collector come with each batch, and are shown nowhere', async () => {
+  const got: (string | undefined)[] = []
+  const collector = await listening(
+    createServer((request, response) => {
+      got.push(request.headers.authorization, request.headers['x-scope'] as string)
+      request.resume().on('end', () => response.end())
+    }),
+    { host: '127.0.0.1', port: 0 },
+  )
+  const port = await free()
+  const gateway = await startWhole(`gateways: { default: { port: ${port} } }
+frontendPolicies:
+  tracing:
+    host: '127.0.0.1:${portOf(collector)}'
+    protocol: http
+    randomSampling: true
+    headers: { Authorization: Basic c2VjcmV0, X-Scope: tenant-1 }
+routes:
+- name: all
+  policies: { directResponse: { status: 204 } }
+`)
+  try {
+    const request = 'GET / HTTP/1.1\r\nhost: api.test\r\nconnection: close\r\n\r\n'
+    assert.match(await exchange(port, request), /^HTTP\/1\.1 204 /)
+  } finally {
+    await gateway.stop()
+    collector.close()
+  }
+  assert.deepEqual(got, ['Basic c2VjcmV0', 'tenant-1'])
+})

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { anything, choice } from '../scalars.ts'
+import { anything, choice, expression } from '../scalars.ts'
+import { issue } from '../shapes.ts'
 
 const fields = (what: string) =>
   z
@@ -17,6 +18,50 @@ const fields = (what: string) =>
     .optional()
     .describe(what)
 
+/** Fields of calls, by the expressions that compute them. */
+export const computedFields = z
+  .record(
+    z
+      .string()
+      .min(1)
+      .max(256)
+      .refine((name) => name !== 'stream', { message: '`stream` cannot be set here' }),
+    expression('any', 'llm'),
+  )
+  .refine((fields) => Object.keys(fields).length <= 64, { message: 'at most 64 fields' })
+
+/** How paths of calls end, and the kind of call that each is read as; others pass unread. */
+const ENDPOINTS: Readonly<Record<string, string>> = {
+  '/chat/completions': 'completions',
+  '/messages': 'messages',
+  '/messages/count_tokens': 'anthropicTokenCount',
+  '/responses': 'responses',
+  '/embeddings': 'embeddings',
+  '/models': 'models',
+  ':generateContent': 'generateContent',
+  ':streamGenerateContent': 'generateContent',
+  ':countTokens': 'geminiCountTokens',
+}
+
+/**
+ * Calls are read by their path, and files written for others list which is which: what they list
+ * must be what happens.
+ */
+const routes = z.record(z.string().min(1).max(256), z.string()).check(({ value, issues }) => {
+  for (const [path, kind] of Object.entries(value)) {
+    const known = Object.entries(ENDPOINTS).find(([end]) => path.endsWith(end))?.[1]
+    if (kind === known || (known === undefined && ['passthrough', 'detect'].includes(kind))) {
+      continue
+    }
+    const message =
+      known === undefined
+        ? `\`${path}\` cannot be read as \`${kind}\``
+        : `\`${path}\` is read as \`${known}\`, not as \`${kind}\``
+    const hint = 'leave it out: calls are read by their path'
+    issues.push(issue(kind, message, { rule: 'unsupported', hint }, [path]))
+  }
+})
+
 const message = z.strictObject({
   role: choice('system', 'user', 'assistant').describe('Who speaks.'),
   content: z.string().min(1).max(65_536).describe('The text.'),
@@ -28,6 +73,14 @@ export const ai = z
   .strictObject({
     defaults: fields('Fields of the request that are set if the client did not set them.'),
     overrides: fields('Fields of the request that are set whatever the client says.'),
+    transformations: computedFields
+      .optional()
+      .describe(
+        'Fields of the request, by the expressions that compute them from what the client sent ' +
+          '(`llmRequest`); they win over `overrides`. A field whose expression fails is removed ' +
+          'from the request. `model` is the model that the provider is called for: a request whose ' +
+          'model cannot be computed is rejected.',
+      ),
     prompts: z
       .strictObject({
         prepend: messages('Before all messages; system prompts before those of the client.'),
@@ -35,6 +88,12 @@ export const ai = z
       })
       .optional()
       .describe('Messages that are added to each call that makes a model write.'),
+    routes: routes
+      .optional()
+      .describe(
+        'What calls are read as, by path. Changes nothing: accepted where it says what the gateway ' +
+          'does by itself (`/v1/messages: messages`, `*: passthrough`), and rejected otherwise.',
+      ),
     modelAliases: z
       .record(z.string().min(1).max(256), z.string().min(1).max(256))
       .optional()

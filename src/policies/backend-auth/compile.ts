@@ -8,7 +8,14 @@ import { secretText } from '../../model/secret.ts'
 import type { SentLocation } from '../credential-location.ts'
 import type { Attachments, CompileContext, Part } from '../define.ts'
 import { cookiesOf, removeParameter, withoutCookie } from '../find-credential.ts'
-import { type BackendAuth, isSendable, type TokenExchange } from './schema.ts'
+import {
+  type BackendAuth,
+  isSendable,
+  type SentKey,
+  type SignedToken,
+  type TokenExchange,
+} from './schema.ts'
+import { tokenSigner } from './sign-token.ts'
 import { ExchangedTokens, type ExchangeFailure } from './token-exchange.ts'
 
 /** A backend that is sent no credential, or half of one, might serve the request all the same. */
@@ -18,10 +25,44 @@ export function compileBackendAuth(
   [policy]: Attachments<BackendAuth>,
   context: CompileContext,
 ): Part {
-  const { value } = policy
-  if (value.kind === 'aws') return { step: signedLater }
-  if (value.kind === 'exchange') return { step: sendExchanged(value, policy, context) }
-  return { step: value.kind === 'key' ? sendKey(value) : passOn(value.location) }
+  const { further = [], ...value } = policy.value
+  const first = stepFor(value, policy, context)
+  if (further.length === 0) return { step: first }
+  const others = further.map(sendKey)
+  const sendOthers: Step = (exchange) => {
+    for (const send of others) {
+      const outcome = send(exchange)
+      if (outcome !== undefined) return outcome
+    }
+    return undefined
+  }
+  return {
+    step: (exchange) => {
+      const outcome = first(exchange)
+      return outcome instanceof Promise
+        ? outcome.then((reply) => reply ?? sendOthers(exchange))
+        : (outcome ?? sendOthers(exchange))
+    },
+  }
+}
+
+function stepFor(
+  value: ValidPolicy<BackendAuth>['value'],
+  policy: ValidPolicy,
+  context: CompileContext,
+): Step {
+  switch (value.kind) {
+    case 'aws':
+      return signedLater
+    case 'exchange':
+      return sendExchanged(value, policy, context)
+    case 'signed':
+      return sendSigned(value, policy, context)
+    case 'key':
+      return sendKey(value)
+    case 'passthrough':
+      return passOn(value.location)
+  }
 }
 
 /** A signature is over the body as the provider gets it: calls to models alone have theirs whole. */
@@ -29,7 +70,7 @@ const signedLater: Step = ({ backend }) => {
   return (backend as { readonly type?: unknown } | undefined)?.type === 'ai' ? undefined : FAILED
 }
 
-function sendKey({ key, location }: Extract<BackendAuth, { kind: 'key' }>): Step {
+function sendKey({ key, location }: SentKey): Step {
   const text = secretText(key)?.trim() ?? ''
   if (!isSendable(text)) return () => FAILED
   const { name } = location
@@ -41,6 +82,22 @@ function sendKey({ key, location }: Extract<BackendAuth, { kind: 'key' }>): Step
     }
   }
   return (exchange) => (send(exchange, location, text) ? undefined : FAILED)
+}
+
+function sendSigned(value: SignedToken, policy: ValidPolicy, context: CompileContext): Step {
+  const sign = tokenSigner(value, context.world.date ?? Date.now)
+  if (sign === undefined) {
+    const { alg } = value
+    context.report({
+      code: 'PC0506',
+      severity: 'error',
+      message: `the key of \`jwtSign\` cannot sign with ${alg}`,
+      origin: policy.origin,
+      hint: 'give a private key in PEM form that belongs to `alg`',
+    })
+    return () => FAILED
+  }
+  return (exchange) => (send(exchange, value.location, sign()) ? undefined : FAILED)
 }
 
 /** A token for the backend in place of the client's own. */

@@ -1,10 +1,11 @@
 import * as z from 'zod'
+import type { JsonObject } from '../../model/json.ts'
 import type { SecretRef } from '../../model/secret.ts'
 import { annotate, type CheckText } from '../annotations.ts'
 import { type SentLocation, sentLocation } from '../credential-location.ts'
 import { secret, toSecretRef } from '../materials.ts'
-import { choice, duration, url } from '../scalars.ts'
-import { issue, oneOfKeys } from '../shapes.ts'
+import { anything, choice, duration, url } from '../scalars.ts'
+import { issue } from '../shapes.ts'
 import { type HostTarget, parseHost } from '../target.ts'
 
 const HINT =
@@ -124,10 +125,56 @@ function hostOf(text: string): { readonly target: HostTarget; readonly path: str
   return target === undefined ? undefined : { target, path: `${pathname}${search}` }
 }
 
+/** JWS algorithms (RFC 7518) by which a private key can sign. */
+export const SIGNING_ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+] as const
+
+const OWN_CLAIMS = ['iat', 'nbf', 'exp', 'jti']
+
+const jwtSign = () =>
+  z.strictObject({
+    signingKey: secret().describe('The private key in PEM form: its text, or `{file}`.'),
+    alg: z.enum(SIGNING_ALGORITHMS).prefault('RS256').describe('The algorithm of the signature.'),
+    kid: z.string().min(1).max(256).optional().describe('The id of the key, for the header.'),
+    claims: z
+      .record(
+        z
+          .string()
+          .min(1)
+          .max(256)
+          .refine((name) => !OWN_CLAIMS.includes(name), {
+            message: '`iat`, `nbf`, `exp` and `jti` are set by the gateway',
+          }),
+        anything,
+      )
+      .prefault({})
+      .describe('The claims, as they are: `iss`, `sub`, `aud`, …'),
+    ttl: duration().prefault('5m').describe('How long a token is valid.'),
+    location: sentLocation().optional(),
+  })
+
+const credential = () =>
+  z.strictObject({
+    key: keyText().describe('The key: its text, or `{file}`.'),
+    location: sentLocation().optional(),
+  })
+
 const passthrough = () => z.strictObject({ location: sentLocation().optional() })
 
-export const backendAuth = oneOfKeys(
-  z.strictObject({
+const CHOICES = ['key', 'passthrough', 'aws', 'oauthTokenExchange', 'jwtSign']
+
+export const backendAuth = z
+  .strictObject({
     key: key()
       .optional()
       .describe('A key: its text, `{file}`, or `{value, location}`. The text is never shown.'),
@@ -146,52 +193,114 @@ export const backendAuth = oneOfKeys(
         'A token for this backend, which the authorization server gives for the one by which the ' +
           "gateway authenticated the client (RFC 8693). The client's own is never sent.",
       ),
+    jwtSign: jwtSign()
+      .optional()
+      .describe('A token (JWT) that the gateway signs for each request with a key of its own.'),
+    credentials: z
+      .array(credential())
+      .min(1)
+      .max(16)
+      .optional()
+      .describe('Further keys that are sent, each at its own place; beside the above, or alone.'),
     location: sentLocation().optional(),
-  }),
-  ['key', 'passthrough', 'aws', 'oauthTokenExchange'],
-)
-  .transform(({ key, passthrough, aws, oauthTokenExchange: exchange, location }): BackendAuth => {
-    if (exchange !== undefined) {
-      const { tokenEndpoint, clientSecret, subjectTokenType, ...rest } = exchange
-      const { target, path } = hostOf(tokenEndpoint) as NonNullable<ReturnType<typeof hostOf>>
-      const { audiences = [], resources = [], scopes = [] } = rest
-      return {
-        kind: 'exchange',
-        target,
-        path,
-        clientId: rest.clientId,
-        ...(clientSecret === undefined ? {} : { clientSecret }),
-        clientAuthentication: rest.clientAuthentication,
-        audiences,
-        resources,
-        scopes,
-        subjectTokenType: TOKEN_TYPES[subjectTokenType],
-        timeout: rest.timeout,
-        location: location ?? BEARER,
-      }
+  })
+  .check(({ value, issues }) => {
+    const present = CHOICES.filter((key) => value[key as keyof typeof value] !== undefined)
+    const choices = CHOICES.map((key) => `\`${key}\``).join(', ')
+    if (present.length === 0 && value.credentials === undefined) {
+      const message = `one of ${choices} and \`credentials\` must be set`
+      issues.push(issue(value, message, { rule: 'missing' }))
     }
-    if (aws !== undefined) {
-      const { sessionToken, region, ...rest } = aws
-      return {
-        kind: 'aws',
-        ...rest,
-        ...(sessionToken === undefined ? {} : { sessionToken }),
-        ...(region === undefined ? {} : { region }),
-      }
+    if (present.length > 1) {
+      const message = `${present.map((key) => `\`${key}\``).join(' and ')} exclude each other`
+      const params = { rule: 'excludes', hint: `keep one of ${choices}` } as const
+      issues.push(issue(value, message, params, [present[1] as string]))
     }
-    if (key !== undefined) {
-      const own = key.location ?? location ?? BEARER
-      return { kind: 'key', key: key.secret, location: own }
+  })
+  .transform(({ credentials = [], ...written }): BackendAuth => {
+    const keys = credentials.map(({ key, location = BEARER }) => ({ key, location }))
+    if (CHOICES.some((key) => written[key as keyof typeof written] !== undefined)) {
+      const one = oneCredential(written)
+      return keys.length === 0 ? one : { ...one, further: keys }
     }
-    const own = passthrough?.location ?? location
-    return own === undefined ? { kind: 'passthrough' } : { kind: 'passthrough', location: own }
+    const [first, ...further] = keys as [SentKey, ...SentKey[]]
+    const one = { kind: 'key', ...first } as const
+    return further.length === 0 ? one : { ...one, further }
   })
   .describe('The credential that the gateway sends to the backend.')
 
+interface Written {
+  readonly key?: z.output<ReturnType<typeof key>> | undefined
+  readonly passthrough?: z.output<ReturnType<typeof passthrough>> | undefined
+  readonly aws?: z.output<ReturnType<typeof aws>> | undefined
+  readonly oauthTokenExchange?: z.output<ReturnType<typeof tokenExchange>> | undefined
+  readonly jwtSign?: z.output<ReturnType<typeof jwtSign>> | undefined
+  readonly location?: SentLocation | undefined
+}
+
+function oneCredential(written: Written): OneCredential {
+  const { key, passthrough, aws, oauthTokenExchange: exchange, jwtSign, location } = written
+  if (exchange !== undefined) {
+    const { tokenEndpoint, clientSecret, subjectTokenType, ...rest } = exchange
+    const { target, path } = hostOf(tokenEndpoint) as NonNullable<ReturnType<typeof hostOf>>
+    const { audiences = [], resources = [], scopes = [] } = rest
+    return {
+      kind: 'exchange',
+      target,
+      path,
+      clientId: rest.clientId,
+      ...(clientSecret === undefined ? {} : { clientSecret }),
+      clientAuthentication: rest.clientAuthentication,
+      audiences,
+      resources,
+      scopes,
+      subjectTokenType: TOKEN_TYPES[subjectTokenType],
+      timeout: rest.timeout,
+      location: location ?? BEARER,
+    }
+  }
+  if (aws !== undefined) {
+    const { sessionToken, region, ...rest } = aws
+    return {
+      kind: 'aws',
+      ...rest,
+      ...(sessionToken === undefined ? {} : { sessionToken }),
+      ...(region === undefined ? {} : { region }),
+    }
+  }
+  if (key !== undefined) {
+    const own = key.location ?? location ?? BEARER
+    return { kind: 'key', key: key.secret, location: own }
+  }
+  if (jwtSign !== undefined) {
+    const { signingKey, alg, claims, ttl, kid } = jwtSign
+    return {
+      kind: 'signed',
+      signingKey,
+      alg,
+      ...(kid === undefined ? {} : { kid }),
+      claims: claims as JsonObject,
+      ttl,
+      location: jwtSign.location ?? location ?? BEARER,
+    }
+  }
+  const own = passthrough?.location ?? location
+  return own === undefined ? { kind: 'passthrough' } : { kind: 'passthrough', location: own }
+}
+
 const BEARER: SentLocation = { kind: 'header', name: 'authorization', prefix: 'Bearer ' }
 
-export type BackendAuth =
-  | { readonly kind: 'key'; readonly key: SecretRef; readonly location: SentLocation }
+/** A key, and where it is sent. */
+export interface SentKey {
+  readonly key: SecretRef
+  readonly location: SentLocation
+}
+
+/** `further`: keys that are sent as well. */
+export type BackendAuth = OneCredential & { readonly further?: readonly SentKey[] }
+
+type OneCredential =
+  | ({ readonly kind: 'key' } & SentKey)
   /** Without a location, where each client sent its own. */
   | { readonly kind: 'passthrough'; readonly location?: SentLocation }
   | {
@@ -203,6 +312,19 @@ export type BackendAuth =
       readonly service: string
     }
   | TokenExchange
+  | SignedToken
+
+/** A token that the gateway signs. */
+export interface SignedToken {
+  readonly kind: 'signed'
+  readonly signingKey: SecretRef
+  readonly alg: (typeof SIGNING_ALGORITHMS)[number]
+  readonly kid?: string
+  readonly claims: JsonObject
+  /** Milliseconds. */
+  readonly ttl: number
+  readonly location: SentLocation
+}
 
 export interface TokenExchange {
   readonly kind: 'exchange'

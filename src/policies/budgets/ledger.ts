@@ -38,7 +38,7 @@ export class Ledgers {
   readonly quotas: readonly string[]
 
   constructor(policy: ValidPolicy<readonly Budget[]>, { quotas, store }: LedgerDeps) {
-    const names = namesOf(policy)
+    const names = budgetNames(policy)
     this.quotas = quotas === undefined ? [] : names
     this.ledgers = policy.value.map((budget, index) => {
       const name = names[index] as string
@@ -56,7 +56,11 @@ const OWN = new MemoryBudgets()
  * What each is called wherever it is counted, after a restart and after an edit of its amount, too:
  * who raises a budget does not forget what was used of it.
  */
-function namesOf({ level, policy, value }: ValidPolicy<readonly Budget[]>): readonly string[] {
+export function budgetNames({
+  level,
+  policy,
+  value,
+}: Pick<ValidPolicy<readonly Budget[]>, 'level' | 'policy' | 'value'>): readonly string[] {
   const seen = new Map<string, number>()
   return value.map(({ measure, per, key = '', models = [] }) => {
     const name = hashOf([level, policy, measure, per, key, models])

@@ -21,7 +21,11 @@ export const healthCheck = oneOfKeys(
   z.strictObject({
     http: httpProbe.optional().describe('Sends GET requests.'),
     tcp: z.strictObject({}).optional().describe('Only opens a connection.'),
-    port: port().optional().describe('The port to check; by default, that of the endpoint.'),
+    port: port()
+      .optional()
+      .describe(
+        'The port to check; by default, that of the endpoint. Another one is checked over HTTP/1.1, whatever the backend speaks.',
+      ),
     interval: duration().prefault('10s').describe('How long between two checks.'),
     timeout: duration().prefault('2s').describe('How long a check may take.'),
     unhealthyThreshold: z

@@ -8,7 +8,7 @@ import type { ValidPolicy } from '../../model/policy.ts'
 import { CompileContexts } from '../../program/compile-context.ts'
 import { compileAuthentication } from '../authenticator.ts'
 import { openJwt } from './authenticator.ts'
-import type { JwtWorld } from './checker.ts'
+import type { JwtDeps } from './checker.ts'
 import { ISSUER, keySetText, NOW, SECONDS, signerOf, tokenOf } from './fixtures/tokens.ts'
 import type { JwtAuthentication } from './schema.ts'
 
@@ -24,14 +24,14 @@ interface Answer {
   readonly isAsync: boolean
 }
 
-const WORLD: JwtWorld = {
+const WORLD: JwtDeps = {
   date: () => NOW,
   fetch: () => Promise.reject(new Error('nothing is to be fetched')),
   clock: { now: () => 0, random: () => 0, after: () => () => {} },
 }
 
 /** Policies as they are written, those of the gateway first. */
-function open(written: object | readonly object[], world: Partial<JwtWorld> = {}) {
+function open(written: object | readonly object[], world: Partial<JwtDeps> = {}) {
   const all = (Array.isArray(written) ? written : [written]).flatMap((jwtAuthentication, index) =>
     policies({ jwtAuthentication }, 'route', 'traffic', `policy-${index}`),
   ) as unknown as [ValidPolicy<JwtAuthentication>]

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { policySchema } from '../schema.ts'
-import { type JwtWorld, TokenChecker } from './checker.ts'
+import { type JwtDeps, TokenChecker } from './checker.ts'
 import { ISSUER, keySetText, NOW, signerOf, tokenOf } from './fixtures/tokens.ts'
 import { isRefusal } from './refusal.ts'
 import type { JwtAuthentication } from './schema.ts'
@@ -9,7 +9,7 @@ import type { JwtAuthentication } from './schema.ts'
 const SIGNER = signerOf('ES256')
 const TOKEN = tokenOf(SIGNER)
 
-function open(written: object, world: Partial<JwtWorld> = {}): TokenChecker {
+function open(written: object, world: Partial<JwtDeps> = {}): TokenChecker {
   const policy = policySchema('jwtAuthentication').parse(written) as JwtAuthentication
   return new TokenChecker(policy, {
     date: () => NOW,

@@ -1,15 +1,16 @@
+import type { KeySet } from '../key-sets.ts'
 import { digestOf, TokenCache } from './cache.ts'
 import { type FetchKeys, keyFetcher } from './fetch-keys.ts'
 import { fixedKeys, type KeyFault, type KeySource, parseKeys } from './keys.ts'
 import { RecentTokens } from './recent.ts'
 import { isRefusal, type Refusal, refuse } from './refusal.ts'
 import { type Refresh, type RemoteClock, RemoteKeys, SYSTEM_CLOCK } from './remote.ts'
-import type { JwtAuthentication, KeySet } from './schema.ts'
+import type { JwtAuthentication } from './schema.ts'
 import { LARGEST_TOKEN } from './token.ts'
 import { type Providers, providersByIssuer, type Verified, verifyToken } from './verify.ts'
 
 /** What verification needs of the world. */
-export interface JwtWorld {
+export interface JwtDeps {
   /** Milliseconds since 1970. */
   readonly date: () => number
   readonly fetch: FetchKeys
@@ -18,7 +19,7 @@ export interface JwtWorld {
   readonly tokenLookedUp?: (isKnown: boolean) => void
 }
 
-export const SYSTEM_WORLD: JwtWorld = {
+export const SYSTEM_WORLD: JwtDeps = {
   date: Date.now,
   fetch: keyFetcher(),
   clock: SYSTEM_CLOCK,
@@ -38,7 +39,7 @@ export class TokenChecker {
   readonly #lookedUp: ((isKnown: boolean) => void) | undefined
   readonly #recent = new RecentTokens()
 
-  constructor({ providers }: Pick<JwtAuthentication, 'providers'>, world: JwtWorld) {
+  constructor({ providers }: Pick<JwtAuthentication, 'providers'>, world: JwtDeps) {
     const opened = providers.map(({ jwks, ...provider }) => ({
       ...provider,
       keys: openKeys(provider.issuer, jwks, world),
@@ -100,7 +101,8 @@ export class TokenChecker {
 
 const TOO_LARGE = refuse('too-large', `more than ${LARGEST_TOKEN} characters`)
 
-function openKeys(issuer: string, jwks: KeySet, world: JwtWorld): KeySource {
+/** `issuer`: what they are called in metrics. */
+export function openKeys(issuer: string, jwks: KeySet, world: JwtDeps): KeySource {
   if (jwks.kind === 'local') return fixedKeys(parseKeys(jwks.keys.text))
   const { url, cacheDuration } = jwks
   const { fetch, clock, refreshed } = world

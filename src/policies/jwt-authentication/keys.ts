@@ -1,9 +1,9 @@
 import { createPublicKey, type JsonWebKeyInput, type KeyObject } from 'node:crypto'
 import { isPlainObject } from '../../cel/values/kind.ts'
 import type { JsonObject, Value } from '../../cel/values/value.ts'
+import { readKeySet } from '../key-sets.ts'
 import { ALGORITHMS, type Algorithm, algorithmsFor } from './algorithms.ts'
 import { decodeBase64url } from './base64url.ts'
-import { readKeySet } from './key-set.ts'
 import { isRocaModulus } from './roca.ts'
 
 /** One key of an issuer, and all that it may verify. */

@@ -3,13 +3,11 @@ import type { Exchange } from '../../exchange/exchange.ts'
 import { HeaderEdit, headerEdit } from '../../exchange/header-edit.ts'
 import { type Reply, reply } from '../../exchange/reply.ts'
 import type { Outcome, Step } from '../../exchange/step.ts'
+import { SERVER_METADATA, withoutSlash } from './identity-providers.ts'
 import type { ResourceMetadata } from './schema.ts'
 
 /** RFC 9728 §3: before the path of the resource. */
 const WELL_KNOWN = '/.well-known/oauth-protected-resource'
-
-/** RFC 8414 §3: where clients of revision 2025-03-26 look, on the host of the resource itself. */
-const SERVER_METADATA = '/.well-known/oauth-authorization-server'
 
 const CHALLENGE = 'www-authenticate'
 
@@ -24,6 +22,7 @@ export function protectedResource(
   metadata: ResourceMetadata,
   issuers: readonly string[],
   authenticate: Step,
+  front?: ServerFront,
 ): Step {
   const { scopesSupported: scopes = [] } = metadata
   const scope = scopes.length > 0 ? `, scope="${scopes.join(' ')}"` : ''
@@ -35,13 +34,26 @@ export function protectedResource(
   }
   return (exchange) => {
     const { request } = exchange
-    if (isBelow(request, WELL_KNOWN)) return metadataReply(metadata, issuers, request)
+    if (isBelow(request, WELL_KNOWN)) {
+      return metadataReply(metadata, front === undefined ? issuers : undefined, request)
+    }
+    const fronted = front?.(exchange, resourceOf(metadata, request, pathBelow(request)))
+    if (fronted !== undefined) return fronted
     if (isBelow(request, SERVER_METADATA)) return serverMetadataReply(metadata, issuers)
     const outcome = authenticate(exchange)
     return outcome instanceof Promise
       ? outcome.then((settled) => challenged(exchange, settled))
       : challenged(exchange, outcome)
   }
+}
+
+/** Serves what is for the authorization server; undefined: it is for something else. */
+export type ServerFront = (exchange: Exchange, resource: URL) => Reply | Promise<Reply> | undefined
+
+/** The path of the resource, in a request for the metadata of its authorization server. */
+function pathBelow({ path }: RequestAttributes): string {
+  const own = path.slice(SERVER_METADATA.length)
+  return own.replace(/\/(?:client-registration|authorize|token)$/, '') || '/'
 }
 
 function isBelow({ method, path }: RequestAttributes, place: string): boolean {
@@ -75,15 +87,18 @@ function metadataUrl(metadata: ResourceMetadata, request: RequestAttributes): st
   return `${origin}${WELL_KNOWN}${pathname === '/' ? '' : pathname}`
 }
 
+/** Without issuers the gateway itself is what clients take for the authorization server. */
 function metadataReply(
   metadata: ResourceMetadata,
-  issuers: readonly string[],
+  issuers: readonly string[] | undefined,
   request: RequestAttributes,
 ): Reply {
   const path = request.path.slice(WELL_KNOWN.length)
+  const resource = resourceOf(metadata, request, path || '/')
+  const own = [withoutSlash(`${resource.origin}${resource.pathname}`)]
   const body = {
-    resource: resourceOf(metadata, request, path || '/').href,
-    authorization_servers: metadata.authorizationServers ?? issuers,
+    resource: resource.href,
+    authorization_servers: metadata.authorizationServers ?? issuers ?? own,
     bearer_methods_supported: metadata.bearerMethodsSupported ?? ['header'],
     scopes_supported: metadata.scopesSupported,
     resource_name: metadata.resourceName,
@@ -91,8 +106,8 @@ function metadataReply(
     resource_policy_uri: metadata.resourcePolicyUri,
     resource_tos_uri: metadata.resourceTosUri,
   }
-  const own = reply(200, 'direct-response', `${JSON.stringify(body)}\n`, PUBLIC)
-  return { ...own, contentType: 'application/json' }
+  const said = reply(200, 'direct-response', `${JSON.stringify(body)}\n`, PUBLIC)
+  return { ...said, contentType: 'application/json' }
 }
 
 function withChallenge(outcome: Reply, more: string): Reply {

@@ -1,71 +1,17 @@
 import * as z from 'zod'
-import type { Material } from '../../model/material.ts'
 import { credentialLocation } from '../credential-location.ts'
-import { file } from '../materials.ts'
-import { choice, duration, url } from '../scalars.ts'
+import { type KeySet, keySet } from '../key-sets.ts'
+import { secret } from '../materials.ts'
+import { choice, duration } from '../scalars.ts'
 import { aliased, issue, oneOfKeys } from '../shapes.ts'
-import { readKeySet } from './key-set.ts'
-
-export type KeySet =
-  | { readonly kind: 'local'; readonly keys: Material }
-  | { readonly kind: 'remote'; readonly url: string; readonly cacheDuration: number }
-
-const HINT = 'write {"keys": [{"kty": "RSA", "kid": "…", "n": "…", "e": "AQAB"}]}'
-
-const keyText = () =>
-  z
-    .string()
-    .max(1_048_576)
-    .meta({ title: 'JSON Web Key Set' })
-    .check(({ value, issues }) => {
-      const problem = keySetProblem(value)
-      if (problem !== undefined) {
-        const message = `this is not a JSON Web Key Set: ${problem}`
-        issues.push(issue(value, message, { rule: 'malformed', hint: HINT }))
-      }
-    })
-
-/** Tokens would all be refused, and nobody could tell why. */
-const keyFile = () =>
-  file((text) => {
-    const problem = keySetProblem(text)
-    const message = `the file is not a JSON Web Key Set: ${problem}`
-    return problem === undefined ? undefined : { message, hint: `${HINT} in it` }
-  })
-
-/** Only the outline: each key is judged when it is imported. */
-function keySetProblem(text: string): string | undefined {
-  const written = readKeySet(text)
-  if (typeof written === 'string') return written
-  const isKey = (key: unknown) => typeof (key as { kty?: unknown } | null)?.kty === 'string'
-  return written.every(isKey) ? undefined : 'a key of it has no `kty`'
-}
-
-const keys = z
-  .union([
-    keyText(),
-    oneOfKeys(
-      z.strictObject({
-        inline: keyText().optional().describe('The key set as JSON text.'),
-        file: keyFile().optional().describe('The path of a file with the key set.'),
-        url: url().optional().describe('Where to fetch the key set.'),
-        cacheDuration: duration()
-          .prefault('15m')
-          .describe('How long a fetched key set is fresh. With `url`.'),
-      }),
-      ['inline', 'file', 'url'],
-    ),
-  ])
-  .transform((value): KeySet => {
-    if (typeof value === 'string') return { kind: 'local', keys: { text: value } }
-    const { inline, file, url, cacheDuration } = value
-    if (inline !== undefined) return { kind: 'local', keys: { text: inline } }
-    if (file !== undefined) return { kind: 'local', keys: file }
-    return { kind: 'remote', url: url as string, cacheDuration }
-  })
-  .meta({ id: 'key-set' })
-
-const keySet = () => keys.describe('The keys: `inline`, `file`, `url`, or the JSON text itself.')
+import {
+  ADAPTATIONS,
+  bodyPaths,
+  IDENTITY_PROVIDERS,
+  type IdentityProvider,
+  serverAt,
+  withoutSlash,
+} from './identity-providers.ts'
 
 const issuer = () => z.string().min(1).max(2048).describe('The `iss` that tokens must carry.')
 
@@ -124,10 +70,32 @@ const resourceMetadata = aliased(
 
 export type ResourceMetadata = z.output<typeof resourceMetadata>
 
+/** `auth0: {}`, as other gateways have it. */
+const providerObject = oneOfKeys(
+  z.strictObject(
+    Object.fromEntries(
+      IDENTITY_PROVIDERS.map((name) => [
+        name.toLowerCase(),
+        z.strictObject({}).optional().describe(`The same as \`${name}\`.`),
+      ]),
+    ),
+  ),
+  IDENTITY_PROVIDERS.map((name) => name.toLowerCase()),
+).transform((value): IdentityProvider => {
+  const own = value as Readonly<Record<string, unknown>>
+  return IDENTITY_PROVIDERS.find(
+    (name) => own[name.toLowerCase()] !== undefined,
+  ) as IdentityProvider
+})
+
+const identityProvider = () => z.union([choice(...IDENTITY_PROVIDERS), providerObject])
+
 /** Where an issuer usually publishes its keys. */
-function keysOf(issuer: string | undefined): KeySet | undefined {
+function keysOf(issuer: string | undefined, provider?: IdentityProvider): KeySet | undefined {
   if (issuer === undefined || !/^https?:\/\//.test(issuer)) return undefined
-  const at = `${issuer.replace(/\/$/, '')}/.well-known/jwks.json`
+  const own = withoutSlash(issuer)
+  const at =
+    provider === undefined ? `${own}/.well-known/jwks.json` : ADAPTATIONS[provider].keys(own)
   return { kind: 'remote', url: at, cacheDuration: 15 * 60_000 }
 }
 
@@ -163,11 +131,39 @@ export const jwtAuthentication = z
           'this metadata at `/.well-known/oauth-protected-resource`, and a 401 says where. ' +
           '`resource` and `authorization_servers` have defaults; `audiences` is required.',
       ),
+    provider: identityProvider()
+      .optional()
+      .describe(
+        'The kind of identity provider, for one that MCP clients cannot use as it is: the gateway ' +
+          'serves its metadata, registration and, of Entra, the endpoints for codes and tokens, at ' +
+          '`/.well-known/oauth-authorization-server`. With `resourceMetadata` and one issuer.',
+      ),
+    clientId: z
+      .string()
+      .min(1)
+      .max(1024)
+      .optional()
+      .describe(
+        'The client id that every MCP client gets, in place of registration. With `provider`.',
+      ),
+    clientSecret: secret()
+      .optional()
+      .describe(
+        'The secret of that client, which the gateway adds to requests for tokens: the text, or ' +
+          '`{file}`. For Entra.',
+      ),
   })
   .check(({ value, issues }) => {
-    const { providers, issuer, resourceMetadata: metadata } = value
-    const jwks = value.jwks ?? (metadata === undefined ? undefined : keysOf(issuer))
+    const { providers, issuer, resourceMetadata: metadata, provider: adapted } = value
+    const jwks = value.jwks ?? (metadata === undefined ? undefined : keysOf(issuer, adapted))
     const all = providers ?? [value]
+    const wrong = adaptationProblem(
+      value,
+      all.map((own) => own.issuer),
+    )
+    if (wrong !== undefined) {
+      issues.push(issue(value, wrong.message, { rule: 'missing', hint: wrong.hint }, [wrong.key]))
+    }
     if (metadata !== undefined && !all.every((own) => (own.audiences ?? []).length > 0)) {
       const hint = 'name the resource as tokens for it do, so that tokens for others are rejected'
       const said = { rule: 'missing', hint } as const
@@ -193,19 +189,84 @@ export const jwtAuthentication = z
       providers,
       issuer,
       resourceMetadata: metadata,
+      provider: adapted,
+      clientId,
+      clientSecret,
       ...rest
     } = value
-    const jwks = value.jwks ?? keysOf(issuer)
+    const jwks = value.jwks ?? keysOf(issuer, adapted)
     const only = { ...rest, issuer: issuer as string, jwks: jwks as KeySet }
+    const all = (providers ?? [only]).map(toProvider)
+    const [
+      {
+        issuer: first,
+        audiences: [audience = ''],
+      } = NO_PROVIDER,
+    ] = all
+    const server = adapted && serverAt(adapted, first, audience)
     return {
       mode,
       location,
       forward,
-      providers: (providers ?? [only]).map(toProvider),
+      providers: all,
       ...(metadata === undefined ? {} : { resourceMetadata: metadata }),
+      ...(server === undefined
+        ? {}
+        : {
+            authorizationServer: {
+              ...server,
+              ...(clientId === undefined ? {} : { clientId }),
+              ...(clientSecret === undefined ? {} : { clientSecret }),
+            },
+          }),
     }
   })
   .describe('Verifies JSON Web Tokens; the claims are `jwt` in expressions.')
+
+const NO_PROVIDER = { issuer: '', audiences: [] }
+
+interface Adapted {
+  readonly provider?: IdentityProvider | undefined
+  readonly clientId?: string | undefined
+  readonly clientSecret?: unknown
+  readonly resourceMetadata?: object | undefined
+}
+
+function adaptationProblem(
+  { provider, clientId, clientSecret, resourceMetadata: metadata }: Adapted,
+  issuers: readonly (string | undefined)[],
+): { readonly key: string; readonly message: string; readonly hint: string } | undefined {
+  const hint = 'see "Protect MCP with OAuth" in the documentation'
+  const key = clientId === undefined ? 'clientSecret' : 'clientId'
+  if (provider === undefined) {
+    const isOther = clientId !== undefined || clientSecret !== undefined
+    return isOther ? { key, message: '`provider` is missing', hint } : undefined
+  }
+  if (metadata === undefined) {
+    return { key: 'provider', message: '`resourceMetadata` is missing', hint }
+  }
+  const [issuer = '', ...others] = issuers
+  if (others.length > 0 || serverAt(provider, issuer, '') === undefined) {
+    const message = '`provider` is for one issuer, which is a URL'
+    return { key: 'provider', message, hint }
+  }
+  if (clientSecret === undefined) return undefined
+  if (!ADAPTATIONS[provider].rejectsResource) {
+    const message = `the gateway sends no requests for tokens to ${provider}`
+    return { key: 'clientSecret', message, hint: 'leave out `clientSecret`' }
+  }
+  return clientId === undefined
+    ? { key: 'clientSecret', message: '`clientId` is missing', hint }
+    : undefined
+}
+
+/** Paths at which the body of a request is for the authorization server. */
+export function pathsOfBody({
+  authorizationServer: server,
+  resourceMetadata: metadata,
+}: JwtAuthentication): readonly string[] {
+  return server === undefined ? [] : bodyPaths(metadata?.resource)
+}
 
 const ONE_PROVIDER = ['issuer', 'jwks', 'audiences', 'jwtValidationOptions', 'leeway'] as const
 

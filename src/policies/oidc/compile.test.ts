@@ -140,11 +140,20 @@ describe('oidc', () => {
     ['an issuer with a password', { ...OIDC, issuer: 'https://a:b@login.example' }],
     ['a redirect URI with a query', { ...OIDC, redirectUri: 'https://app.example/cb?x=1' }],
     ['a redirect URI without a path', { ...OIDC, redirectUri: 'https://app.example' }],
-    ['scopes without openid', { ...OIDC, scopes: ['email'] }],
+    ['no redirect URI', { issuer: OIDC.issuer, clientId: OIDC.clientId }],
+    ['two redirect URIs', { ...OIDC, redirectURI: OIDC.redirectUri }],
     ['no client', { issuer: OIDC.issuer, redirectUri: OIDC.redirectUri }],
   ] as const) {
     it(`${what} is an error`, () => {
       assert.equal(policySchema('oidc').safeParse(value).success, false)
     })
   }
+
+  it('the redirect URI has two spellings, and `openid` is always requested', () => {
+    const { redirectUri, ...rest } = OIDC
+    const written = { ...rest, redirectURI: redirectUri, scopes: ['email'] }
+    const read = policySchema('oidc').parse(written) as Record<string, unknown>
+    assert.deepEqual([read['redirectUri'], read['scopes']], [redirectUri, ['openid', 'email']])
+    assert.equal('redirectURI' in read, false)
+  })
 })

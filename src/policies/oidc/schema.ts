@@ -29,7 +29,9 @@ const shape = {
     .min(1)
     .max(64)
     .prefault(['openid', 'profile', 'email'])
-    .describe('The scopes to request; `offline_access` for a refresh token at some providers.'),
+    .describe(
+      'The scopes to request; `openid` is always one of them. `offline_access` for a refresh token at some providers.',
+    ),
   mode: choice('Strict', 'Optional')
     .prefault('Strict')
     .describe(
@@ -45,11 +47,11 @@ const shape = {
 }
 
 export const oidc = aliased(shape, { redirectURI: 'redirectUri' })
-  .check(({ value, issues }) => {
-    if (value.scopes.includes('openid')) return
-    const hint = 'add `openid`: without it a provider sends no ID token'
-    issues.push(issue(value, '`openid` is missing', { rule: 'missing', hint }, ['scopes']))
-  })
+  // Without it a provider sends no ID token.
+  .transform(({ scopes, ...rest }) => ({
+    ...rest,
+    scopes: scopes.includes('openid') ? scopes : ['openid', ...scopes],
+  }))
   .describe('Signs people in at an OpenID provider; the claims are `jwt` in expressions.')
 
 export type Oidc = z.output<typeof oidc>

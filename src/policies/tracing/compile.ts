@@ -3,8 +3,10 @@ import type { Json } from '../../cel/values/json-write.ts'
 import { doubleValue, isDouble } from '../../cel/values/number.ts'
 import type { Target } from '../../model/backend.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
+import { secretText } from '../../model/secret.ts'
 import type { CompileContext } from '../define.ts'
 import { compileLogExpressions, type LogExpressions } from '../log-expressions.ts'
+import { isFieldValue } from '../value-text.ts'
 import type { Tracing } from './schema.ts'
 
 /** A share of 1, or what says it of each request. */
@@ -16,6 +18,8 @@ export interface TracingPolicy extends LogExpressions {
   readonly protocol: 'grpc' | 'http'
   /** Of OTLP over HTTP. */
   readonly path: string
+  /** Of each request to the collector. */
+  readonly headers: Readonly<Record<string, string>>
   readonly randomSampling: Share
   readonly clientSampling: Share
   /** Attributes of the process: the same for all requests. */
@@ -30,7 +34,7 @@ export function compileTracing(
   hidden: readonly string[],
 ): TracingPolicy {
   const { target, protocol, path, filter, attributes, remove } = policy.value
-  const { randomSampling, clientSampling, resources } = policy.value
+  const { randomSampling, clientSampling, resources, headers } = policy.value
   const described = [['resources', resources]] as const
   const { fields } = compileLogExpressions(policy, undefined, described, context, hidden)
   const constants = fields.flatMap(({ name, valueIn }) => {
@@ -42,11 +46,21 @@ export function compileTracing(
     target,
     protocol,
     path,
+    headers: textsOf(headers),
     randomSampling: compileShare(policy, 'randomSampling', randomSampling, context),
     clientSampling: compileShare(policy, 'clientSampling', clientSampling, context),
     resources: Object.fromEntries(constants),
     removed: remove,
   }
+}
+
+/** One whose text is not known, or cannot be sent, is left out: the collector rejects the spans. */
+function textsOf(headers: Tracing['headers'] = {}): Readonly<Record<string, string>> {
+  const texts = Object.entries(headers).flatMap(([name, ref]) => {
+    const text = secretText(ref)?.trim()
+    return text !== undefined && isFieldValue(text) ? [[name.toLowerCase(), text] as const] : []
+  })
+  return Object.fromEntries(texts)
 }
 
 const NO_REQUEST: Variables = {}

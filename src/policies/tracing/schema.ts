@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { choice, expression } from '../scalars.ts'
+import { secret } from '../materials.ts'
+import { choice, expression, headerName } from '../scalars.ts'
 import { oneOfKeys } from '../shapes.ts'
 import { TARGET_KEYS, targetShape, toTarget } from '../target.ts'
 
@@ -11,6 +12,15 @@ const sampling = (what: string) =>
 const attributes = (what: string) =>
   z.record(z.string().min(1).max(256), expression('any', 'log')).prefault({}).describe(what)
 
+/** Of each request to the collector; values are credentials as a rule. */
+export const collectorHeaders = () =>
+  z
+    .record(headerName(), secret())
+    .optional()
+    .describe(
+      'Headers of requests to the collector: by name, each its text or `{file}`, which is never shown.',
+    )
+
 export const tracing = oneOfKeys(
   z.strictObject({
     ...targetShape,
@@ -20,6 +30,7 @@ export const tracing = oneOfKeys(
       .regex(/^\/\S*$/)
       .prefault('/v1/traces')
       .describe('The path. With `http`.'),
+    headers: collectorHeaders(),
     randomSampling: sampling('The share of requests that begin a trace.').prefault(0),
     clientSampling: sampling('Whether traces that clients begin are continued.').prefault(1),
     filter: expression('bool', 'log')

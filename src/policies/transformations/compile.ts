@@ -22,12 +22,12 @@ export function compileTransformations(
   const running = policy.value.variants.map((variant, index) =>
     compileVariant(variant, policy, index, context),
   )
-  const choose = chooser(running)
+  const { decide, choose } = chooser(running)
   const requests = running.flatMap(({ request }) => request ?? [])
   const responses = running.flatMap(({ response }) => response ?? [])
   return {
     step: (exchange) => {
-      const one = choose(exchange)
+      const one = decide(exchange)
       // What is compressed could not be read on the way back.
       if (one?.response?.readsBody) exchange.requestEdit = exchange.requestEdit.with(AS_IT_IS)
       one?.request?.changeRequest(exchange)
@@ -90,18 +90,31 @@ function compileCondition(
   return context.compile(text, place)?.predicate() ?? (() => false)
 }
 
-/** The first entry that applies: decided once, when the request or its response first meets it. */
-function chooser(running: readonly Running[]): (exchange: Exchange) => Running | undefined {
+interface Chooser {
+  /** The first entry that applies to the request as it is now. */
+  decide(exchange: Exchange): Running | undefined
+  /** The one that was decided on, also for what comes later; if none was, as `decide`. */
+  choose(exchange: Exchange): Running | undefined
+}
+
+/**
+ * The step of a policy decides, for each provider that is tried anew; its response and bodies are
+ * those of the entry that the request met last.
+ */
+function chooser(running: readonly Running[]): Chooser {
   const [first] = running
-  if (first?.applies === undefined) return () => first
+  if (first?.applies === undefined) return { decide: () => first, choose: () => first }
   const chosen = new WeakMap<Exchange, Running | 'none'>()
-  return (exchange) => {
-    let one = chosen.get(exchange)
-    if (one === undefined) {
-      const variables = variablesOf(exchange)
-      one = running.find(({ applies }) => applies?.(variables) ?? true) ?? 'none'
-      chosen.set(exchange, one)
-    }
+  const decide = (exchange: Exchange) => {
+    const variables = variablesOf(exchange)
+    const one = running.find(({ applies }) => applies?.(variables) ?? true)
+    chosen.set(exchange, one ?? 'none')
+    return one
+  }
+  const choose = (exchange: Exchange) => {
+    const one = chosen.get(exchange)
+    if (one === undefined) return decide(exchange)
     return one === 'none' ? undefined : one
   }
+  return { decide, choose }
 }

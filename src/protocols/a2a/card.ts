@@ -23,12 +23,13 @@ interface Written {
 /**
  * The card as clients of the gateway read it. Its addresses are those of the gateway; bindings that
  * the gateway does not carry are left out, and so are signatures, which are of another card.
- * `within`: where in the text the card is. Undefined: it is none.
+ * `within`: where in the text the card is; `isKept`: which members of it. Undefined: it is none.
  */
 export function rewriteCard(
   text: string,
   within: JsonPath,
   address: CardAddress,
+  isKept: (member: string) => boolean = () => true,
 ): string | undefined {
   const card = cardIn(text, within)
   if (card === undefined) return undefined
@@ -39,7 +40,7 @@ export function rewriteCard(
     if (!within.every((one, i) => one === path[i])) return 'keep'
     const [name, index, member] = path.slice(within.length)
     if (name === undefined) return 'enter'
-    if (name === 'signatures') return 'drop'
+    if (name === 'signatures' || (index === undefined && !isKept(String(name)))) return 'drop'
     if (name === 'url' && index === undefined) return mapped(first.url ?? raw(), address)
     if (name === 'preferredTransport' && first.transport !== undefined) {
       return { text: JSON.stringify(first.transport) }

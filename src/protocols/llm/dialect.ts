@@ -77,6 +77,8 @@ export interface StreamTap extends ResponseSummary {
   readonly isComplete: boolean
   /** An error inside the stream. */
   readonly error?: LlmError | undefined
+  /** Whole events in which there is nothing to be learned: they need not be pushed. */
+  isIdle?(bytes: Uint8Array): boolean
   push(bytes: Uint8Array): void
   end(): void
 }

@@ -204,13 +204,18 @@ function isBlank(code: number | undefined): boolean {
 /**
  * Sets members of the outermost object and leaves every other byte as it is: unknown fields and
  * the spelling of numbers survive. The bytes must be a JSON object that has been parsed; `parsed`
- * is what came of it, so that nothing has to be looked for that is not there.
+ * is what came of it, so that nothing has to be looked for that is not there. A member whose value
+ * is undefined is removed.
  */
 export function setMembers(
   bytes: Uint8Array,
   members: Readonly<Record<string, unknown>>,
   parsed?: Readonly<Record<string, unknown>>,
 ): Uint8Array {
+  if (Object.values(members).includes(undefined)) {
+    const value = parsed ?? (parseJson(bytes).value as object)
+    return encodeJson({ ...value, ...members })
+  }
   if (parsed !== undefined && !Object.keys(members).some((name) => Object.hasOwn(parsed, name))) {
     return addMembers(bytes, members, Object.keys(parsed).length > 0)
   }

@@ -181,3 +181,108 @@ describe('the end that the gateway makes', () => {
     assert.equal(reader.error?.type, 'rateLimit')
   })
 })
+
+/*
+ * Pieces of whole events are looked at and not read where nothing is in them. Bytes that come one by
+ * one are always read: whatever the events are, both must come to the same.
+ */
+describe('events that are not read', () => {
+  const content = fc.constantFrom(
+    'a',
+    'Grüße',
+    '"usage":{"x":1}',
+    '[DONE]',
+    'error',
+    'message_stop',
+  )
+  const spaced = (text: string) => fc.constantFrom(text, text.replace(':', ' : '))
+  const chunk = (delta: string, more: string) =>
+    `{"id":"c","model":"m","choices":[{"index":0,"delta":{"content":${delta}}}]${more}}`
+  const completion = fc.oneof(
+    content.map((text) => chunk(JSON.stringify(text), '')),
+    content.map((text) => chunk(JSON.stringify(text), ',"usage":null,"error":null')),
+    spaced('"usage":null').map((none) => chunk('""', `,${none}`)),
+    spaced('"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}').map(
+      (usage) => `{"id":"c","choices":[],${usage}}`,
+    ),
+    fc.constant(chunk('"x"', ',"usage":{"prompt_tokens":1,"completion_tokens":1}')),
+    fc.constant('{"error":{"message":"no","type":"server_error"}}'),
+    fc.constant(
+      '{"id":"c","choices":[],"usage"\ndata: :{"prompt_tokens":9,"completion_tokens":9}}',
+    ),
+    fc.constant('[DONE]'),
+    fc.constant('not JSON'),
+  )
+  const message = fc.oneof(
+    content.map((text) => {
+      const delta = { type: 'text_delta', text }
+      return ['content_block_delta', { index: 0, delta }] as const
+    }),
+    fc.constant(['message_delta', { delta: {}, usage: { output_tokens: 5 } }] as const),
+    fc.constant(['message_start', { message: { id: 'm', model: 'n', usage: {} } }] as const),
+    fc.constant(['message_stop', {}] as const),
+    fc.constant(['error', { error: { type: 'api_error', message: 'no' } }] as const),
+    fc.constant(['ping', {}] as const),
+    fc.constant(['unknown_event', { x: 'message_delta' }] as const),
+  )
+  const ends = fc.constantFrom('\n\n', '\r\n\r\n')
+  const data = (text: string, end: string) => `data: ${text}${end}`
+  const events = {
+    completions: fc.array(
+      fc.oneof(
+        fc.tuple(completion, ends).map(([text, end]) => data(text, end)),
+        fc.constantFrom(': ping\n\n', 'event: x\n', 'id: 1\n\n'),
+      ),
+      { maxLength: 30 },
+    ),
+    messages: fc.array(
+      fc.oneof(
+        fc
+          .tuple(message, ends, fc.boolean())
+          .map(([[type, rest], end, isNamed]) =>
+            [isNamed ? `event: ${type}\n` : '', data(JSON.stringify({ type, ...rest }), end)].join(
+              '',
+            ),
+          ),
+        fc.constantFrom(': ping\n\n', '\n', '\r', '\r\r'),
+      ),
+      { maxLength: 30 },
+    ),
+  }
+
+  for (const dialect of ['completions', 'messages'] as const) {
+    it(`${dialect}: nothing is missed, and the client gets the same`, () => {
+      const asked = call(dialect, '{"model":"m","stream":true}')
+      const first = dialect === 'completions' ? data(chunk('"x"', ''), '\n\n') : ''
+      const served = (pieces: readonly Buffer[]) => {
+        const stream = asked.openStream()
+        const out = pieces.map((piece) => {
+          const lent = Buffer.from(piece)
+          const passed = Buffer.from(stream.push(lent))
+          lent.fill(0)
+          return passed
+        })
+        out.push(Buffer.from(stream.end()))
+        const { id, model, usage, error, hasOutput, isComplete } = stream
+        const text = Buffer.concat(out).toString()
+        return { text, id, model, usage, error, hasOutput, isComplete }
+      }
+      fc.assert(
+        fc.property(events[dialect], fc.array(fc.integer({ min: 1, max: 3 })), (all, groups) => {
+          const written = [first, ...all]
+          const pieces: Buffer[] = []
+          // Some events in each piece.
+          for (let at = 0, turn = 0; at < written.length; turn++) {
+            const count = groups[turn] ?? 1
+            pieces.push(Buffer.from(written.slice(at, at + count).join('')))
+            at += count
+          }
+          const bytes = Buffer.concat(pieces)
+          const single = Array.from(bytes, (_, at) => bytes.subarray(at, at + 1))
+          assert.deepEqual(served(pieces), served(single))
+        }),
+        { numRuns: 1_000 },
+      )
+    })
+  }
+})

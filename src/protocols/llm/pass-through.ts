@@ -88,7 +88,7 @@ function asksForUsage(body: Fields): boolean {
   return obj(body['stream_options'])['include_usage'] === true
 }
 
-const ENCODED_MARK = new TextEncoder().encode('portcullis.')
+const MARK = 'portcullis.'
 
 /**
  * Reasoning that another provider signed, which the client got through a translation: this one
@@ -98,7 +98,8 @@ function withoutForeignSignatures(bytes: Uint8Array): {
   readonly bytes: Uint8Array
   readonly dropped: readonly string[]
 } {
-  if (!includes(bytes, ENCODED_MARK)) return { bytes, dropped: [] }
+  const { buffer, byteOffset, byteLength } = bytes
+  if (!Buffer.from(buffer, byteOffset, byteLength).includes(MARK)) return { bytes, dropped: [] }
   const { value } = parseJson(bytes)
   if (!isObject(value)) return { bytes, dropped: [] }
   const isForeign = (block: unknown): boolean => {
@@ -127,16 +128,6 @@ function withoutForeignSignatures(bytes: Uint8Array): {
   }
   if (dropped === 0) return { bytes, dropped: [] }
   return { bytes: encodeJson({ ...value, ...changes }), dropped: ['reasoning of earlier turns'] }
-}
-
-function includes(bytes: Uint8Array, word: Uint8Array): boolean {
-  const first = word[0] as number
-  for (let at = bytes.indexOf(first); at >= 0; at = bytes.indexOf(first, at + 1)) {
-    let length = 1
-    while (length < word.length && bytes[at + length] === word[length]) length++
-    if (length === word.length) return true
-  }
-  return false
 }
 
 class PassingStream implements StreamTranslator {
@@ -178,8 +169,15 @@ class PassingStream implements StreamTranslator {
   }
 
   push(bytes: Uint8Array): Uint8Array {
+    if (this.#mayPass && this.#tap.isIdle?.(bytes) === true) return bytes
     this.#tap.push(bytes)
     return this.#filter === undefined ? bytes : this.#filter.push(bytes)
+  }
+
+  /** Nothing would be taken out of events that are not of interest, or changed in them. */
+  get #mayPass(): boolean {
+    const filter = this.#filter
+    return filter === undefined || (filter instanceof UsageEventFilter && filter.isBetweenEvents)
   }
 
   /** What the provider left out stays out: the end of the body says that it is broken. */

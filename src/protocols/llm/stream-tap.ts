@@ -20,6 +20,11 @@ export interface TapReader {
   /** Cheap, on the raw data: is there anything in it that is not known yet? */
   isOfInterest(data: string, event: string, state: TapState): boolean
   read(data: Fields, state: TapState): void
+  /**
+   * The same of the bytes of several events as they came, as text of one byte for each letter. True
+   * only if none of them is of interest, and none that a policy may take out.
+   */
+  isIdle?(text: string, state: TapState): boolean
   /** Data that is no JSON. */
   word?(data: string, state: TapState): void
 }
@@ -37,6 +42,13 @@ export class SseTap extends TapState implements StreamTap {
     this.#reader = reader
   }
 
+  isIdle(bytes: Uint8Array): boolean {
+    const { length } = bytes
+    if (bytes[length - 1] !== LINE_FEED || bytes[length - 2] !== LINE_FEED) return false
+    if (this.#reader.isIdle === undefined || !this.#sse.isBetweenEvents) return false
+    return this.#reader.isIdle(latin1(bytes), this)
+  }
+
   push(bytes: Uint8Array): void {
     for (const { data, event } of this.#sse.push(bytes)) {
       if (!this.#reader.isOfInterest(data, event, this)) continue
@@ -50,4 +62,10 @@ export class SseTap extends TapState implements StreamTap {
     this.#sse.end()
     if (!this.isComplete) this.error ??= serverError('The provider ended the stream early.')
   }
+}
+
+const LINE_FEED = 10
+
+function latin1({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString('latin1')
 }

@@ -16,6 +16,11 @@ export class UsageEventFilter {
   #size = 0
   #isPassing = false
 
+  /** Nothing waits for its end. */
+  get isBetweenEvents(): boolean {
+    return this.#size === 0 && !this.#isPassing
+  }
+
   push(bytes: Uint8Array): Uint8Array {
     if (this.#isPassing) {
       // The rest of a long event; what follows it in the same piece passes with it.
@@ -81,11 +86,12 @@ function mayHoldUsage(bytes: Uint8Array): boolean {
     if (length < USAGE.length) continue
     let next = at - 1 + length
     while (SPACES_AND_COLON.has(bytes[next] ?? 0)) next++
-    if (bytes[next] === 123) return true
+    if (bytes[next] !== SMALL_N) return true
   }
   return false
 }
 
+const SMALL_N = 110
 const SPACES_AND_COLON: ReadonlySet<number> = new Set([9, 10, 13, 32, 58])
 
 function withoutUsage(bytes: Uint8Array): Uint8Array {

@@ -4,7 +4,7 @@ import { McpRecord } from '../../exchange/mcp-record.ts'
 import { reply } from '../../exchange/reply.ts'
 import { callerOf } from '../caller.ts'
 import { CODES, errorReply } from './errors.ts'
-import { headerProblem } from './header-check.ts'
+import { headerProblem, isRemoved } from './header-check.ts'
 import { isLegacy, openStream, postToStream } from './legacy.ts'
 import { listenToAll } from './listen.ts'
 import { readMessage } from './message.ts'
@@ -96,6 +96,11 @@ function post<P>(serving: Serving<P>): void {
   if (message.kind === 'request' && !isOld && !acceptsBoth(headers.get('accept'))) {
     const text = 'Not Acceptable: Client must accept both application/json and text/event-stream'
     responder.reply(errorReply(406, 'null', { code: -32000, message: text }))
+    return
+  }
+  if (isRemoved(message)) {
+    const error = { code: CODES.unknownMethod, message: 'Method not found' }
+    responder.reply(errorReply(404, message.id, error))
     return
   }
   const problem = headerProblem(message, headers)

@@ -1,15 +1,15 @@
 import { type Collected, collect } from './collect.ts'
 import { CODES, errorReply, jsonReply } from './errors.ts'
 import { mergeDiscover, mergeInitialize } from './handshake.ts'
-import { filterList, itemsOf, mergeLists, readCursor, type ShowsItem } from './lists.ts'
+import { filterList, itemSteps, mergeSteps, readCursor, type ShowsItem } from './lists.ts'
 import { type ClientMessage, readKnownMessage } from './message.ts'
 import { type ListMethod, methodOf, type NameKind } from './methods.ts'
 import { pinnedBy, reportPins } from './pin-check.ts'
 import type { ChangedTool } from './pins.ts'
-import { ACCEPTED, failureReply, Relay } from './relay.ts'
+import { ACCEPTED, type Changed, failureReply, Relay } from './relay.ts'
 import { replaceIn } from './rewrite.ts'
 import { attributesOf, sentTo } from './sent.ts'
-import { type Serving, whenDone } from './serving.ts'
+import { inTurns, type Serving, whenDone } from './serving.ts'
 import { type ServerState, sealSession } from './session.ts'
 
 interface Gathered {
@@ -144,6 +144,7 @@ export function showsFor<P>(serving: Serving<P>, methodName: string, part: NameK
   const seen = new Set<string>()
   const isUnique = plan.names.isPrefixed || plan.servers.length === 1
   const changed = new Map<number, ChangedTool[]>()
+  const general = attributesOf(serving, methodName)
   const shows: ShowsItem = (server, name, item) => {
     plan.catalog.learn(part, server, name)
     // Without prefixes whoever pinned a name has it, else the first server that offers it.
@@ -152,7 +153,7 @@ export function showsFor<P>(serving: Serving<P>, methodName: string, part: NameK
     seen.add(name)
     if (part === 'task' || !plan.rules.isGuarded) return true
     const own = { target: plan.servers[server]?.name ?? '', name }
-    const attributes = { ...attributesOf(serving, methodName), [part]: own }
+    const attributes = { ...general, [part]: own }
     const isAllowed = plan.rules.shows(exchange, attributes)
     const pins = part === 'tool' ? plan.pins[server] : undefined
     const changes = pins?.changesOf(name, item) ?? []
@@ -164,7 +165,11 @@ export function showsFor<P>(serving: Serving<P>, methodName: string, part: NameK
     else if (changes.length > 0 && pins?.isEnforced === true) hide('pin')
     if (changes.length === 0 || pins === undefined) return isAllowed
     // Whoever could not see it anyway learns nothing by a report.
-    if (isAllowed) changed.set(server, [...(changed.get(server) ?? []), { name, changes }])
+    if (isAllowed) {
+      const others = changed.get(server)
+      if (others === undefined) changed.set(server, [{ name, changes }])
+      else others.push({ name, changes })
+    }
     return isAllowed && !pins.isEnforced
   }
   const report = () => {
@@ -172,6 +177,22 @@ export function showsFor<P>(serving: Serving<P>, methodName: string, part: NameK
     changed.clear()
   }
   return { shows, report }
+}
+
+/** The list was looked through when there are no more steps. */
+export function reportedBy(report: () => void, filtered: Changed): Changed {
+  if (typeof filtered !== 'string') return reportedSteps(report, filtered)
+  report()
+  return filtered
+}
+
+function* reportedSteps(
+  report: () => void,
+  steps: Generator<void, string>,
+): Generator<void, string> {
+  const filtered = yield* steps
+  report()
+  return filtered
 }
 
 export function gatherList<P>(
@@ -191,9 +212,7 @@ export function gatherList<P>(
     const change = (text: string) => {
       const own = readKnownMessage(text)
       if (own.kind !== 'response') return text
-      const filtered = filterList(text, 0, context)
-      report()
-      return filtered
+      return reportedBy(report, filterList(text, 0, context))
     }
     const options = { id: message.id, server: 0, change: isChanged ? change : undefined }
     const sent = sentTo(serving, message, 0)
@@ -218,9 +237,10 @@ export function gatherList<P>(
     const answered = gathered.filter(({ collected }) => !isUnsupported(collected))
     const good = successes(serving, message, answered)
     if (good === undefined) return
-    const merged = mergeLists(message.id, good, context)
-    report()
-    responder.reply(jsonReply(200, merged, 'upstream'))
+    whenDone(serving, inTurns(serving, mergeSteps(message.id, good, context)), (merged) => {
+      report()
+      responder.reply(jsonReply(200, merged, 'upstream'))
+    })
   })
 }
 
@@ -298,7 +318,8 @@ export async function lookUp<P>(
     for (let page = 0; page < MAX_PAGES; page++) {
       const result = await ask(serving, name, server, permit, cursor)
       if (result === undefined) return false
-      itemsOf(result, server, context)
+      await inTurns(serving, itemSteps(result, server, context))
+      if (serving.sendings.isStopped) return false
       const { nextCursor } = JSON.parse(result) as { readonly nextCursor?: unknown }
       if (typeof nextCursor !== 'string') break
       cursor = nextCursor

@@ -12,6 +12,21 @@ export function claimedVersion({ params }: ClientMessage): string | undefined {
   return typeof version === 'string' ? version : undefined
 }
 
+/** Requests of revisions with sessions that 2026-07-28 does not have any more. */
+const REMOVED: ReadonlySet<string> = new Set([
+  'initialize',
+  'ping',
+  'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
+])
+
+/** Whether the message asks for something that its own revision does not have. */
+export function isRemoved(message: ClientMessage): boolean {
+  const { kind, method } = message
+  return kind === 'request' && REMOVED.has(method) && isModern(claimedVersion(message))
+}
+
 /**
  * Rules judge the body, and servers may go by headers: a request in which they disagree is
  * rejected, and one of a revision that requires the headers must have them.

@@ -2,11 +2,12 @@ import { reply } from '../../exchange/reply.ts'
 import { jsonMembers } from '../json-text.ts'
 import { CODES, errorReply } from './errors.ts'
 import { type EventBlock, writeBlock } from './event-blocks.ts'
-import { showsFor } from './gather.ts'
+import { reportedBy, showsFor } from './gather.ts'
+import { InOrder } from './in-order.ts'
 import { filterList } from './lists.ts'
 import { type ClientMessage, isObject, readKnownMessage, readServerMessage } from './message.ts'
 import { listMethods } from './methods.ts'
-import { eventFor, failureReply, Relay } from './relay.ts'
+import { type Changed, eventFor, failureReply, Relay } from './relay.ts'
 import { replaceIn, rewriteForClient } from './rewrite.ts'
 import { attributesOf, sentTo } from './sent.ts'
 import type { Received, ServerEvents, ServerFailure } from './server.ts'
@@ -60,7 +61,7 @@ export function listenToAll<P>(serving: Serving<P>): void {
  * A stream that is resumed may bring responses to requests of another one. Which those were is not
  * known here, so whatever looks like a list is filtered as one.
  */
-function changed<P>(serving: Serving<P>, text: string, server: number): string {
+function changed<P>(serving: Serving<P>, text: string, server: number): Changed {
   const { names, rules } = serving.plan
   const message = readKnownMessage(text)
   const result = message.kind === 'response' ? message.members.get('result') : undefined
@@ -69,9 +70,7 @@ function changed<P>(serving: Serving<P>, text: string, server: number): string {
     if (known?.has(method.items) !== true) continue
     const { shows, report } = showsFor(serving, name, method.part)
     const own = { method, names, shows, isFiltered: rules.isGuarded }
-    const filtered = filterList(text, server, own)
-    report()
-    return filtered
+    return reportedBy(report, filterList(text, server, own))
   }
   return names.isPrefixed ? rewriteForClient(message, server, names) : text
 }
@@ -127,18 +126,21 @@ function subscribed<P>(
 class MergedStream<P> {
   protected readonly serving: Serving<P>
   protected left: number
-  readonly #change: (text: string, server: number) => string
+  readonly #change: (text: string, server: number) => Changed
+  /** Of all servers: they write to one stream. */
+  readonly #order: InOrder<P>
   #isOpen = false
   #failure: ServerFailure | undefined
 
   constructor(
     serving: Serving<P>,
     servers: number,
-    change: (text: string, server: number) => string,
+    change: (text: string, server: number) => Changed,
   ) {
     this.serving = serving
     this.left = servers
     this.#change = change
+    this.#order = new InOrder(serving)
   }
 
   of(server: number): ServerEvents {
@@ -146,11 +148,19 @@ class MergedStream<P> {
       began: (form) => {
         if (form === 'stream') this.open()
       },
-      received: (received) => this.received(received, server),
-      ended: () => this.over(),
+      received: (received) => {
+        let isReady = false
+        this.#order.run(() => {
+          isReady = this.received(received, server)
+        })
+        return isReady
+      },
+      ended: () => void this.#order.run(() => this.over()),
       failed: (failure) => {
-        this.#failure ??= failure
-        this.over()
+        this.#order.run(() => {
+          this.#failure ??= failure
+          this.over()
+        })
       },
     }
   }
@@ -162,7 +172,10 @@ class MergedStream<P> {
 
   protected received({ text, block }: Received, server: number): boolean {
     const own = text === undefined ? undefined : this.#change(text, server)
-    return this.write(block ?? NO_BLOCK, own, server)
+    const to = block ?? NO_BLOCK
+    if (typeof own !== 'object') return this.write(to, own, server)
+    this.#order.after(own, (changed) => void this.write(to, changed, server))
+    return false
   }
 
   protected write(block: EventBlock, text: string | undefined, server: number): boolean {

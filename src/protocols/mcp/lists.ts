@@ -1,4 +1,5 @@
-import { editJson, jsonMembers } from '../json-text.ts'
+import { runToCompletion } from '../../model/steps.ts'
+import { editJson, type JsonPath, jsonMembers } from '../json-text.ts'
 import { isObject } from './message.ts'
 import type { ListMethod } from './methods.ts'
 import type { Names } from './names.ts'
@@ -14,19 +15,29 @@ interface ListContext {
   readonly isFiltered: boolean
 }
 
-/** The items of a result as a client may see them, each as it is written. */
-export function itemsOf(
+/** The items of a result as a client may see them, each as it is written; one step for each. */
+export function* itemSteps(
   result: string,
   server: number,
+  context: ListContext,
+): Generator<void, readonly string[]> {
+  const list = jsonMembers(result).get(context.method.items)
+  return list === undefined ? [] : yield* shownSteps(list, server, context)
+}
+
+function* shownSteps(
+  list: string,
+  server: number,
   { method, names, shows }: ListContext,
-): readonly string[] {
-  const list = jsonMembers(result).get(method.items)
-  if (list === undefined || !list.startsWith('[')) return []
+): Generator<void, readonly string[]> {
+  if (!list.startsWith('[')) return []
   const items: string[] = []
   for (const item of jsonMembers(list).values()) {
+    yield
     const name = nameOf(item, method)
     if (name === undefined || !shows(server, name, item)) continue
-    items.push(renamed(item, method, names.forClient(method.part, server, name)))
+    const own = names.forClient(method.part, server, name)
+    items.push(own === name ? item : renamed(item, method, own))
   }
   return items
 }
@@ -54,14 +65,38 @@ function renamed(item: string, method: ListMethod, name: string): string {
   })
 }
 
+/** Letters of a message that is filtered in one turn. */
+const MAX_AT_ONCE = 1 << 15
+
 /** A list of one server, filtered; all else of the result stays as it is. */
-export function filterList(text: string, server: number, context: ListContext): string {
+export function filterList(
+  text: string,
+  server: number,
+  context: ListContext,
+): string | Generator<void, string> {
+  const steps = filterSteps(text, server, context)
+  return text.length > MAX_AT_ONCE ? steps : runToCompletion(steps)
+}
+
+function* filterSteps(text: string, server: number, context: ListContext): Generator<void, string> {
   const { items } = context.method
-  return editJson(text, (path, raw) => {
-    if (path.length === 0 || (path.length === 1 && path[0] === 'result')) return 'enter'
-    if (path.length !== 2 || path[0] !== 'result') return 'keep'
-    if (path[1] === items)
-      return { text: `[${itemsOf(`{"${items}":${raw()}}`, server, context).join(',')}]` }
+  const isAround = (path: JsonPath) =>
+    path.length === 0 || (path.length === 1 && path[0] === 'result')
+  const isIn = (path: JsonPath) => path.length === 2 && path[0] === 'result'
+  const lists: string[] = []
+  editJson(text, (path, raw) => {
+    if (isAround(path)) return 'enter'
+    if (isIn(path) && path[1] === items) lists.push(raw())
+    return 'keep'
+  })
+  const shown: string[] = []
+  for (const list of lists) {
+    shown.push(`[${(yield* shownSteps(list, server, context)).join(',')}]`)
+  }
+  return editJson(text, (path) => {
+    if (isAround(path)) return 'enter'
+    if (!isIn(path)) return 'keep'
+    if (path[1] === items) return { text: shown.shift() ?? '[]' }
     return path[1] === 'cacheScope' && context.isFiltered ? { text: '"private"' } : 'keep'
   })
 }
@@ -96,14 +131,18 @@ export interface ServerList {
 }
 
 /** The lists of several servers as one. */
-export function mergeLists(id: string, lists: readonly ServerList[], context: ListContext): string {
+export function* mergeSteps(
+  id: string,
+  lists: readonly ServerList[],
+  context: ListContext,
+): Generator<void, string> {
   const items: string[] = []
   const cursors = new Map<number, string>()
   let ttl: number | undefined
   let scope: string | undefined
   let isModern = false
   for (const { server, result } of lists) {
-    for (const item of itemsOf(result, server, context)) items.push(item)
+    for (const item of yield* itemSteps(result, server, context)) items.push(item)
     const { nextCursor, ttlMs, cacheScope, resultType } = JSON.parse(result) as ListResult
     if (typeof nextCursor === 'string') cursors.set(server, nextCursor)
     if (typeof ttlMs === 'number') ttl = Math.min(ttl ?? ttlMs, ttlMs)

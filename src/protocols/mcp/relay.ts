@@ -2,6 +2,7 @@ import type { Header } from '../../exchange/header-edit.ts'
 import { NO_EDIT } from '../../exchange/header-edit.ts'
 import { CODES, errorReply, jsonReply } from './errors.ts'
 import { type EventBlock, writeBlock } from './event-blocks.ts'
+import { InOrder } from './in-order.ts'
 import type { Received, ServerEvents, ServerFailure } from './server.ts'
 import type { Serving } from './serving.ts'
 
@@ -10,15 +11,19 @@ export interface RelayOptions {
   readonly id: string
   readonly server: number
   /** What the client gets of a message of the server; undefined: as it is. */
-  readonly change: ((text: string) => string) | undefined
+  readonly change: ((text: string) => Changed) | undefined
   /** Headers of the response, once the server named a session. */
   readonly headers?: (session: string | undefined) => readonly Header[]
 }
+
+/** A message as the client gets it, or the steps to it if it is long. */
+export type Changed = string | Generator<void, string>
 
 /** What one server responds, on its way to the client. */
 export class Relay<P> implements ServerEvents {
   readonly #serving: Serving<P>
   readonly #options: RelayOptions
+  readonly #order: InOrder<P>
   #headers: readonly Header[] = []
   #isStream = false
   #isAnswered = false
@@ -26,6 +31,7 @@ export class Relay<P> implements ServerEvents {
   constructor(serving: Serving<P>, options: RelayOptions) {
     this.#serving = serving
     this.#options = options
+    this.#order = new InOrder(serving)
   }
 
   began(form: 'message' | 'stream' | 'accepted', session: string | undefined): void {
@@ -39,30 +45,49 @@ export class Relay<P> implements ServerEvents {
     }
   }
 
-  received({ text, block }: Received): boolean {
-    const { responder, plan } = this.#serving
-    const { change, server } = this.#options
+  received(received: Received): boolean {
+    let isReady = false
+    this.#order.run(() => {
+      isReady = this.#receive(received)
+    })
+    return isReady
+  }
+
+  #receive({ text, block }: Received): boolean {
+    const { change } = this.#options
     const own = text === undefined || change === undefined ? text : change(text)
+    if (typeof own !== 'object') return this.#write(own, block)
+    this.#order.after(own, (changed) => void this.#write(changed, block))
+    return false
+  }
+
+  #write(text: string | undefined, block: EventBlock | undefined): boolean {
+    const { responder, plan } = this.#serving
     if (!this.#isStream) {
       this.#isAnswered = true
-      responder.reply(jsonReply(200, own ?? '', 'upstream', this.#headers))
+      responder.reply(jsonReply(200, text ?? '', 'upstream', this.#headers))
       return true
     }
     if (block === undefined) return true
-    return responder.write(writeBlock(eventFor(block, own, plan.servers.length, server)))
+    const { server } = this.#options
+    return responder.write(writeBlock(eventFor(block, text, plan.servers.length, server)))
   }
 
   ended(): void {
-    const { responder } = this.#serving
-    if (this.#isStream) responder.end()
-    else if (!this.#isAnswered) this.failed({ status: 502, reason: 'no-response' })
+    this.#order.run(() => {
+      const { responder } = this.#serving
+      if (this.#isStream) responder.end()
+      else if (!this.#isAnswered) this.failed({ status: 502, reason: 'no-response' })
+    })
   }
 
   failed(failure: ServerFailure): void {
-    const { responder } = this.#serving
-    if ('error' in failure) responder.broke(failure.error)
-    else if (this.#isStream) responder.abort(failure.reason)
-    else responder.reply(failureReply(this.#options.id, failure))
+    this.#order.run(() => {
+      const { responder } = this.#serving
+      if ('error' in failure) responder.broke(failure.error)
+      else if (this.#isStream) responder.abort(failure.reason)
+      else responder.reply(failureReply(this.#options.id, failure))
+    })
   }
 }
 

@@ -1,3 +1,7 @@
+import type { McpTarget } from '../../model/backend.ts'
+import { operationsOf } from './openapi/operations.ts'
+import { readDocument } from './openapi/schema.ts'
+
 /*
  * The file of pins: what tools of MCP servers were when somebody approved them. `portcullis pin`
  * writes it, and people review it like code.
@@ -62,6 +66,30 @@ export function writePinFile(file: PinFile): string {
 /** The parts in which two pins differ. */
 export function changedParts(pin: ToolPin, other: ToolPin): readonly PinnedPart[] {
   return PINNED_PARTS.filter((part) => pin[part] !== other[part])
+}
+
+/**
+ * The tools that clients can get to see of a server: those that are pinned, and of an API those of
+ * its description. Undefined: the server alone knows.
+ */
+export function knownTools({
+  name,
+  transport,
+  options,
+  pins,
+}: McpTarget): readonly string[] | undefined {
+  const { schema } = options as { readonly schema?: { readonly text?: string } }
+  const document =
+    transport === 'openapi' && schema?.text !== undefined ? readDocument(schema.text) : undefined
+  const offered =
+    typeof document === 'object'
+      ? operationsOf(document, undefined).map(({ tool }) => tool.name)
+      : undefined
+  if (pins?.mode !== 'Enforce') return offered
+  const file = readPinFile(pins.file.text)
+  if (typeof file === 'string') return offered
+  const pinned = [...(file.get(name)?.keys() ?? [])]
+  return offered === undefined ? pinned : pinned.filter((tool) => offered.includes(tool))
 }
 
 function isToolPin(value: unknown): value is ToolPin {

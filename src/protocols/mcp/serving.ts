@@ -3,6 +3,7 @@ import type { Header } from '../../exchange/header-edit.ts'
 import type { McpRecord } from '../../exchange/mcp-record.ts'
 import type { MessageStreams } from '../../exchange/message-streams.ts'
 import type { Reply } from '../../exchange/reply.ts'
+import { runCooperatively } from '../../model/steps.ts'
 import type { McpMessage } from './attributes.ts'
 import type { Catalog } from './catalog.ts'
 import type { ServerIdentity } from './handshake.ts'
@@ -108,4 +109,22 @@ export function whenDone<P, T>(
       if (!sendings.isStopped) next(value)
     })
     .catch((error: unknown) => responder.broke(error))
+}
+
+/** Something long in turns, between which others have theirs. Once nobody wants it, it ends. */
+export function inTurns<P, T>(serving: Serving<P>, steps: Generator<void, T>): Promise<T> {
+  return runCooperatively(whileWanted(serving, steps), () => performance.now())
+}
+
+function* whileWanted<P, T>(
+  { sendings }: Serving<P>,
+  steps: Generator<void, T>,
+): Generator<void, T> {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+    // Nobody looks at what it comes to (`whenDone`).
+    if (sendings.isStopped) return undefined as T
+    yield
+  }
 }

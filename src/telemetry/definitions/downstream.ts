@@ -135,10 +135,27 @@ export const http2Floods = defineCounter({
       'resets',
       'pings',
       'settings',
+      'priorities',
       'empty-frames',
+      'window-updates',
       'overhead',
       'header-frames',
       'unread',
+    ]),
+  ],
+})
+
+export const http2Errors = defineCounter({
+  name: 'portcullis_http2_errors_total',
+  help: 'HTTP/2 connections that were closed because the client broke the protocol.',
+  labels: [
+    LISTENER,
+    label('code', 'the error code that was sent, as RFC 9113 calls it', [
+      'protocol',
+      'flow-control',
+      'stream-closed',
+      'frame-size',
+      'compression',
     ]),
   ],
 })
@@ -158,5 +175,6 @@ export const DOWNSTREAM: MetricGroup = {
     http2Resets,
     http2ResetsSent,
     http2Floods,
+    http2Errors,
   ],
 }

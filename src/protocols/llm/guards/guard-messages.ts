@@ -1,9 +1,15 @@
+import { runCooperatively } from '../../../model/steps.ts'
 import type { LlmError } from '../error.ts'
-import { type Guard, type GuardedMessage, isRemote } from './guard-rule.ts'
+import { SLICE } from './candidates.ts'
+import { type Guard, type GuardedMessage, type GuardRule, isRemote } from './guard-rule.ts'
 import { searchEffort } from './masker.ts'
-import { guardText } from './response-guard.ts'
+import type { Effort } from './recognizers.ts'
+import { guardSteps } from './response-guard.ts'
 
-/** The texts of a message after all guards, each of which sees what the one before left. */
+/**
+ * The texts of a message after all guards, each of which sees what the one before left. Other
+ * requests have their turn while services are waited for, and between steps of a long search.
+ */
 export async function guardMessages(
   messages: readonly GuardedMessage[],
   guards: readonly Guard[],
@@ -14,23 +20,31 @@ export async function guardMessages(
     const own = texts
     const guarded = isRemote(guard)
       ? await guard.judge(messages.map(({ role }, at) => ({ role, content: own[at] ?? '' })))
-      : guardAll(own, guard, effort)
+      : await runCooperatively(guardAll(own, guard, effort), () => performance.now())
     if (!Array.isArray(guarded)) return guarded as LlmError
     texts = guarded
   }
   return texts
 }
 
-function guardAll(
+/** What a text costs besides its letters, in letters. */
+const EACH_TEXT = 64
+
+function* guardAll(
   texts: readonly string[],
-  rule: Exclude<Guard, { judge: unknown }>,
-  effort: ReturnType<typeof searchEffort>,
-) {
+  rule: GuardRule,
+  effort: Effort,
+): Generator<void, readonly string[] | LlmError> {
   const guarded: string[] = []
+  let letters = 0
   for (const one of texts) {
-    const { text, rejection } = guardText(one, [rule], effort)
+    const { text, rejection } = yield* guardSteps(one, rule, effort)
     if (rejection !== undefined) return rejection
     guarded.push(text)
+    letters += one.length + EACH_TEXT
+    if (letters < SLICE) continue
+    letters = 0
+    yield
   }
   return guarded
 }

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { StreamEvent } from '../neutral.ts'
 import { patternRecognizer } from './guard-rule.ts'
-import { maskText, StreamMasker, searchEffort } from './masker.ts'
+import { maskSteps, maskText, StreamMasker, searchEffort } from './masker.ts'
 import { RECOGNIZERS, type Recognizer, recognizerOf } from './recognizers.ts'
 import { EventGuard } from './response-guard.ts'
 
@@ -73,6 +73,90 @@ describe('recognizers', () => {
       }
       assert.ok(process.cpuUsage().user - before < 4_000_000, unit)
     }
+  })
+})
+
+/** As they are written to be read; the gateway tries them only where they can begin. */
+const PLAIN: readonly (readonly [string, RegExp])[] = [
+  [
+    'apiKey',
+    /(?<![\w-])(?:sk-[\w-]{20,180}|gh[pousr]_[a-zA-Z0-9]{36,100}|github_pat_\w{22,100}|xox[abprs]-[\w-]{10,100}|glpat-[\w-]{20,40}|hf_[a-zA-Z0-9]{30,40}|(?:AKIA[0-9A-Z]{16}|AIza[\w-]{35})(?![\w-]))/g,
+  ],
+  ['iban', /(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)/g],
+  ['creditCard', /(?<![\w-])(?:\d[ -]?){12,18}\d(?![\w-])/g],
+  ['ssn', /(?<![\w-])(?!000|666|9)\d{3}([- ])(?!00)\d{2}\1(?!0000)\d{4}(?![\w-])/g],
+  ['caSin', /(?<![\w-])[1-79]\d{2}([- ])\d{3}\1\d{3}(?![\w-])/g],
+  [
+    'phoneNumber',
+    /(?<![\w.+-])(?<!\d )(?:\+\d{1,3}[ .-]?)?(?:\(\d{2,4}\)|\d{2,4})[ .-]?\d{3,4}[ .-]\d{3,4}(?![\w-]|[ .]\d)/g,
+  ],
+]
+
+describe('where recognizers look', () => {
+  const digits = fc.stringMatching(/^\d{1,6}$/)
+  const pieces = fc.oneof(
+    digits,
+    fc.constantFrom(' ', '-', '.', '(', ')', '+', '  ', ', ', 'x', '_', 'A', 'AB', 'DE89', '\n'),
+    fc.constantFrom('555-123-4567', '123-45-6789', '130 692 544', '4111 1111 1111 1111'),
+    fc.constantFrom('+1 (555) ', '+15551234 5678', '(0555)', '2024-01-02 10.30'),
+    fc.constantFrom('sk-', 'ghp_', 'github_pat_', 'xoxb-', 'glpat-', 'hf_', 'AKIA', 'AIza'),
+    fc.constantFrom('a1B2'.repeat(9), 'ABCD1234'.repeat(2), 'abcdefghij', 'é', '🌍'),
+    fc.constantFrom('GB82WEST12345698765432', 'DE89 3704 0044 0532 0130 00'),
+  )
+  const text = fc.array(pieces, { maxLength: 24 }).map((all) => all.join(''))
+
+  for (const [name, pattern] of PLAIN) {
+    const recognizer = recognizerOf(name) as Recognizer
+
+    /** The first place where the pattern matches what passes the checks of the recognizer. */
+    const plainly = (whole: string, from: number) => {
+      pattern.lastIndex = from
+      for (let match = pattern.exec(whole); match !== null; match = pattern.exec(whole)) {
+        const [found] = match
+        // Alone, it is checked in the same way.
+        const checked = recognizer.find(found, 0)
+        if (checked?.start === 0 && checked.end === found.length) {
+          return { start: match.index, end: match.index + found.length }
+        }
+        pattern.lastIndex = match.index + 1
+      }
+      return undefined
+    }
+
+    it(`is everywhere where there is something to find: ${name}`, () => {
+      fc.assert(
+        fc.property(text, fc.nat(12), (whole, from) => {
+          assert.deepEqual(recognizer.find(whole, from), plainly(whole, from))
+        }),
+        { numRuns: 1500 },
+      )
+    })
+  }
+
+  it('is nowhere in words and tables of numbers', () => {
+    for (const unit of [
+      'Some words, and hidden things (2 or 3) as usual. ',
+      '12.5 13.75 1024.25 7.1 ',
+      '1999;2024;31;7,5;"a"\n',
+      '2024-01-02T10:30:00Z 200 GET /a/b ',
+    ]) {
+      const effort = searchEffort()
+      const given = effort.left
+      const whole = unit.repeat(4_000)
+      assert.equal(maskText(whole, RECOGNIZERS, effort).text, whole)
+      assert.ok(given - effort.left < 100, `${unit}: ${given - effort.left}`)
+    }
+  })
+
+  it('is searched in steps where a text is long, and comes to the same', () => {
+    const whole = 'write to a@b.example or call 555-123-4567, please; '.repeat(6_000)
+    const steps = maskSteps(whole, RECOGNIZERS, { left: 1 << 30 })
+    let count = 0
+    let step = steps.next()
+    for (; step.done !== true; step = steps.next()) count++
+    assert.ok(count >= whole.length / (1 << 16), `${count} steps`)
+    const masked = 'write to <EMAIL_ADDRESS> or call <PHONE_NUMBER>, please; '.repeat(6_000)
+    assert.equal(step.value.text, masked)
   })
 })
 

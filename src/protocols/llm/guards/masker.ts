@@ -1,10 +1,12 @@
-import type { Effort, Finding, Recognizer } from './recognizers.ts'
+import { candidateSteps } from './candidates.ts'
+import type { Effort, Finding, Known, Recognizer } from './recognizers.ts'
 
 /** How many letters before and after itself a finding depends on. */
 const CONTEXT = 2
 /**
- * Some ten milliseconds at worst: what cannot be searched within is taken for a finding. Some
- * thousands of findings, or ten times as many numbers that are none; words cost next to nothing.
+ * Some five milliseconds: what cannot be searched within is taken for a finding. Some thousands of
+ * findings, or ten times as many places where one may begin. Words and tables of numbers have none
+ * of those (./candidates.ts).
  */
 const MAX_EFFORT = 1 << 17
 
@@ -24,8 +26,10 @@ class Findings {
   /** What each found last; null: nothing is left. */
   readonly #found: (Finding | null | undefined)[] = []
   readonly #effort: Effort
+  readonly #known: Known
 
-  constructor(text: string, recognizers: readonly Recognizer[], effort: Effort) {
+  constructor(text: string, recognizers: readonly Recognizer[], effort: Effort, known: Known) {
+    this.#known = known
     this.#text = text
     this.#recognizers = recognizers
     this.#effort = effort
@@ -37,7 +41,7 @@ class Findings {
     for (const [index, recognizer] of this.#recognizers.entries()) {
       let found = this.#found[index]
       if (found === undefined || (found !== null && found.start < from)) {
-        const next = recognizer.find(this.#text, from, this.#effort)
+        const next = recognizer.find(this.#text, from, this.#effort, this.#known)
         found = next === undefined ? null : { ...next, recognizer }
         this.#found[index] = found
       }
@@ -62,10 +66,55 @@ export function maskText(
   text: string,
   recognizers: readonly Recognizer[],
   effort: Effort = searchEffort(),
+  known: Known = {},
 ): MaskedText {
-  const masker = new StreamMasker(recognizers, effort)
-  const masked = masker.push(text) + masker.end()
-  return { text: masked, found: masker.found }
+  const found = new Set<string>()
+  const { out } = maskUntil(text, 0, text.length, { recognizers, effort, found, known })
+  return { text: out, found: [...found] }
+}
+
+/**
+ * The same in steps, between which others may have their turn. The walk over the text is what grows
+ * with its length; what comes after it is limited by the effort.
+ */
+export function* maskSteps(
+  text: string,
+  recognizers: readonly Recognizer[],
+  effort: Effort,
+): Generator<void, MaskedText> {
+  const candidates = yield* candidateSteps(text)
+  return maskText(text, recognizers, effort, { candidates })
+}
+
+interface Search {
+  readonly recognizers: readonly Recognizer[]
+  readonly effort: Effort
+  readonly found: Set<string>
+  readonly known?: Known
+}
+
+/** With the findings that begin from `from` on and before `limit` masked; `end`: behind all that. */
+function maskUntil(
+  text: string,
+  from: number,
+  limit: number,
+  { recognizers, effort, found, known = {} }: Search,
+): { readonly out: string; readonly end: number } {
+  const findings = new Findings(text, recognizers, effort, known)
+  let out = ''
+  let at = from
+  while (at < limit) {
+    const finding = findings.first(at)
+    if (finding === undefined || finding.start >= limit) {
+      out += text.slice(at, limit)
+      at = limit
+      break
+    }
+    out += text.slice(at, finding.start) + finding.recognizer.mask
+    found.add(finding.recognizer.name)
+    at = finding.end
+  }
+  return { out, end: at }
 }
 
 /**
@@ -111,23 +160,12 @@ export class StreamMasker {
 
   /** Findings that begin before `limit` are settled; all before it is let go. */
   #release(limit: number): string {
-    let out = ''
     const effort = this.#effort ?? searchEffort()
-    const findings = new Findings(this.#text, this.#recognizers, effort)
-    while (this.#from < limit) {
-      const finding = findings.first(this.#from)
-      if (finding === undefined || finding.start >= limit) {
-        out += this.#text.slice(this.#from, limit)
-        this.#from = limit
-        break
-      }
-      out += this.#text.slice(this.#from, finding.start) + finding.recognizer.mask
-      this.#found.add(finding.recognizer.name)
-      this.#from = finding.end
-    }
-    const kept = Math.max(0, this.#from - CONTEXT)
+    const search = { recognizers: this.#recognizers, effort, found: this.#found }
+    const { out, end } = maskUntil(this.#text, this.#from, limit, search)
+    const kept = Math.max(0, end - CONTEXT)
     this.#text = this.#text.slice(kept)
-    this.#from -= kept
+    this.#from = end - kept
     return out
   }
 }

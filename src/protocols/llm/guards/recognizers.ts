@@ -1,3 +1,5 @@
+import { type Candidates, candidatesIn, indexFrom } from './candidates.ts'
+
 /** Something in a text that must not be seen: where it is, and what stands in its place. */
 export interface Finding {
   readonly start: number
@@ -15,9 +17,21 @@ export interface Recognizer {
   readonly crossesBreaks?: boolean
   /**
    * The first finding at or after `from`. It may look at the two letters before and after it.
-   * `effort` is what is left to search with; what cannot be searched is a finding.
+   * `effort` is what is left to search with; what cannot be searched is a finding. `known` is what
+   * recognizers share that search the same text.
    */
-  find(text: string, from: number, effort?: Effort): Span | undefined
+  find(text: string, from: number, effort?: Effort, known?: Known): Span | undefined
+}
+
+/** Of one text. */
+export interface Known {
+  candidates?: Candidates
+}
+
+function candidatesOf(text: string, known: Known | undefined): Candidates {
+  const found = known?.candidates ?? candidatesIn(text)
+  if (known !== undefined) known.candidates = found
+  return found
 }
 
 /** What searches may still cost, in some 40 nanoseconds each. */
@@ -25,12 +39,19 @@ export interface Effort {
   left: number
 }
 
+/** To try a pattern where it may begin. */
+const TRY = 2
 /** What is nearly a finding costs as much to be sure of, and so does a finding. */
 const CANDIDATE = 8
 
 /** Undefined: there is enough left to look at one more. */
-function outOf(effort: Effort | undefined, text: string, from: number): Span | undefined {
-  if (effort === undefined || (effort.left -= CANDIDATE) >= 0) return undefined
+function outOf(
+  effort: Effort | undefined,
+  cost: number,
+  text: string,
+  from: number,
+): Span | undefined {
+  if (effort === undefined || (effort.left -= cost) >= 0) return undefined
   return { start: from, end: text.length }
 }
 
@@ -39,31 +60,77 @@ interface Span {
   readonly end: number
 }
 
-function define(
-  name: string,
-  mask: string,
-  maxLength: number,
-  pattern: RegExp,
-  isValid: (found: string) => boolean = () => true,
-): Recognizer {
+/** Tried where the text may have it (./candidates.ts): to try everywhere takes ten times as long. */
+interface Definition {
+  readonly name: string
+  readonly mask: string
+  readonly maxLength: number
+  /** Sticky: it begins where it is tried. */
+  readonly pattern: RegExp
+  /** The next place at or after `from` to try; -1: there is none. */
+  readonly next: (candidates: Candidates, text: string, from: number) => number
+  readonly isValid?: (found: string) => boolean
+}
+
+function define({ name, mask, maxLength, pattern, next, isValid }: Definition): Recognizer {
   return {
     name,
     mask,
     maxLength,
-    find(text, from, effort) {
-      pattern.lastIndex = from
-      for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
-        const [found] = match
-        const rest = outOf(effort, text, match.index)
+    find(text, from, effort, known) {
+      const candidates = candidatesOf(text, known)
+      for (let at = next(candidates, text, from); at >= 0; at = next(candidates, text, at + 1)) {
+        const rest = outOf(effort, TRY, text, at)
         if (rest !== undefined) return rest
-        if (found.length <= maxLength && isValid(found)) {
-          return { start: match.index, end: match.index + found.length }
+        pattern.lastIndex = at
+        const found = pattern.exec(text)?.[0]
+        if (found === undefined) continue
+        const end = outOf(effort, CANDIDATE, text, at)
+        if (end !== undefined) return end
+        if (found.length <= maxLength && isValid?.(found) !== false) {
+          return { start: at, end: at + found.length }
         }
-        pattern.lastIndex = match.index + 1
       }
       return undefined
     },
   }
+}
+
+/** One of a list of places. */
+function listed(kind: 'keys' | 'accounts' | 'socials' | 'insurances'): Definition['next'] {
+  return ({ [kind]: list }, _, from) => list[indexFrom(list, from)] ?? -1
+}
+
+/** The beginning of a group of digits in a chain of them. */
+function inChain({ chains }: Candidates, text: string, from: number): number {
+  for (let index = indexFrom(chains, from) & ~1; index < chains.length; index += 2) {
+    const end = chains[index + 1] as number
+    for (let at = Math.max(from, chains[index] as number); at < end; at++) {
+      if (isDigit(text.charCodeAt(at)) && !isDigit(text.charCodeAt(at - 1))) return at
+    }
+  }
+  return -1
+}
+
+/** `+44 (0000) 0000-`: the longest that stands before the last digits of a telephone number. */
+const BEFORE_LAST = 17
+
+function beforeLast({ phoneEnds }: Candidates, text: string, from: number): number {
+  for (let index = indexFrom(phoneEnds, from + 1); index < phoneEnds.length; index++) {
+    const end = phoneEnds[index] as number
+    for (let at = Math.max(from, end - BEFORE_LAST); at < end; at++) {
+      const code = text.charCodeAt(at)
+      if (code === PLUS || code === PARENTHESIS) return at
+      if (isDigit(code) && !isDigit(text.charCodeAt(at - 1))) return at
+    }
+  }
+  return -1
+}
+
+const [PLUS, PARENTHESIS] = [43, 40] as const
+
+function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57
 }
 
 /*
@@ -74,40 +141,58 @@ function define(
 
 export const RECOGNIZERS: readonly Recognizer[] = [
   { name: 'email', mask: '<EMAIL_ADDRESS>', maxLength: 200, find: findEmail },
-  define(
-    'apiKey',
-    '<API_KEY>',
-    200,
+  define({
+    name: 'apiKey',
+    mask: '<API_KEY>',
+    maxLength: 200,
     // A key that is too long is masked as far as it is looked at: better than not at all.
-    /(?<![\w-])(?:sk-[\w-]{20,180}|gh[pousr]_[a-zA-Z0-9]{36,100}|github_pat_\w{22,100}|xox[abprs]-[\w-]{10,100}|glpat-[\w-]{20,40}|hf_[a-zA-Z0-9]{30,40}|(?:AKIA[0-9A-Z]{16}|AIza[\w-]{35})(?![\w-]))/g,
-  ),
-  define(
-    'iban',
-    '<IBAN>',
-    42,
-    /(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)/g,
-    isIban,
-  ),
-  define('creditCard', '<CREDIT_CARD>', 37, /(?<![\w-])(?:\d[ -]?){12,18}\d(?![\w-])/g, isCard),
-  define(
-    'ssn',
-    '<SSN>',
-    11,
-    /(?<![\w-])(?!000|666|9)\d{3}([- ])(?!00)\d{2}\1(?!0000)\d{4}(?![\w-])/g,
-  ),
-  define('caSin', '<CA_SIN>', 11, /(?<![\w-])[1-79]\d{2}([- ])\d{3}\1\d{3}(?![\w-])/g, (found) =>
-    passesLuhn(found.replace(/\D/g, '')),
-  ),
-  define(
-    'phoneNumber',
-    '<PHONE_NUMBER>',
-    24,
-    /(?<![\w.+-])(?<!\d )(?:\+\d{1,3}[ .-]?)?(?:\(\d{2,4}\)|\d{2,4})[ .-]?\d{3,4}[ .-]\d{3,4}(?![\w-]|[ .]\d)/g,
-    (found) => {
+    pattern:
+      /(?<![\w-])(?:sk-[\w-]{20,180}|gh[pousr]_[a-zA-Z0-9]{36,100}|github_pat_\w{22,100}|xox[abprs]-[\w-]{10,100}|glpat-[\w-]{20,40}|hf_[a-zA-Z0-9]{30,40}|(?:AKIA[0-9A-Z]{16}|AIza[\w-]{35})(?![\w-]))/y,
+    next: listed('keys'),
+  }),
+  define({
+    name: 'iban',
+    mask: '<IBAN>',
+    maxLength: 42,
+    pattern: /(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)/y,
+    next: listed('accounts'),
+    isValid: isIban,
+  }),
+  define({
+    name: 'creditCard',
+    mask: '<CREDIT_CARD>',
+    maxLength: 37,
+    pattern: /(?<![\w-])(?:\d[ -]?){12,18}\d(?![\w-])/y,
+    next: inChain,
+    isValid: isCard,
+  }),
+  define({
+    name: 'ssn',
+    mask: '<SSN>',
+    maxLength: 11,
+    pattern: /(?<![\w-])(?!000|666|9)\d{3}([- ])(?!00)\d{2}\1(?!0000)\d{4}(?![\w-])/y,
+    next: listed('socials'),
+  }),
+  define({
+    name: 'caSin',
+    mask: '<CA_SIN>',
+    maxLength: 11,
+    pattern: /(?<![\w-])[1-79]\d{2}([- ])\d{3}\1\d{3}(?![\w-])/y,
+    next: listed('insurances'),
+    isValid: (found) => passesLuhn(found.replace(/\D/g, '')),
+  }),
+  define({
+    name: 'phoneNumber',
+    mask: '<PHONE_NUMBER>',
+    maxLength: 24,
+    pattern:
+      /(?<![\w.+-])(?<!\d )(?:\+\d{1,3}[ .-]?)?(?:\(\d{2,4}\)|\d{2,4})[ .-]?\d{3,4}[ .-]\d{3,4}(?![\w-]|[ .]\d)/y,
+    next: beforeLast,
+    isValid: (found) => {
       const { length } = found.replace(/\D/g, '')
       return length >= (found.startsWith('+') ? 9 : 10) && length <= 15
     },
-  ),
+  }),
 ]
 
 export function recognizerOf(name: string): Recognizer | undefined {
@@ -120,7 +205,7 @@ const MAX_LOCAL = 64
 /** Around each `@`, which few texts have: to try each word takes ten times as long. */
 function findEmail(text: string, from: number, effort?: Effort): Span | undefined {
   for (let at = text.indexOf('@', from); at >= 0; at = text.indexOf('@', at + 1)) {
-    const rest = outOf(effort, text, Math.max(from, at - MAX_LOCAL))
+    const rest = outOf(effort, CANDIDATE, text, Math.max(from, at - MAX_LOCAL))
     if (rest !== undefined) return rest
     let start = at
     while (start > 0 && at - start <= MAX_LOCAL && isLocal(text.charCodeAt(start - 1))) start--

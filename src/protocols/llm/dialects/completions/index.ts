@@ -42,11 +42,15 @@ export const completions: Dialect = defineDialect({
   },
 })
 
+/** OpenAI says in every chunk that there is no usage yet. */
+const MAY_INTEREST = /"usage"(?!\s*:\s*null)|"error"(?!\s*:\s*null)|\[DONE\]/
+
 const TAP: TapReader = {
   isOfInterest(data, _event, state) {
     if (!state.hasOutput || state.id === undefined || data === '[DONE]') return true
     return /"usage"\s*:\s*\{|"error"\s*:/.test(data)
   },
+  isIdle: (text, state) => state.hasOutput && state.id !== undefined && !MAY_INTEREST.test(text),
   read(chunk, state) {
     state.id ??= str(chunk['id'])
     state.model ??= str(chunk['model']) || undefined

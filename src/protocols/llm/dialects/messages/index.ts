@@ -42,6 +42,8 @@ export const messages: Dialect = defineDialect({
 
 const OF_INTEREST = /^(message_start|message_delta|message_stop|error)$/
 
+const MAY_INTEREST = /message_|error/
+
 const TAP: TapReader = {
   isOfInterest(data, event, state) {
     if (event === 'content_block_delta') {
@@ -50,6 +52,7 @@ const TAP: TapReader = {
     }
     return event === '' ? !data.includes('content_block') : OF_INTEREST.test(event)
   },
+  isIdle: (text, state) => state.hasOutput && !MAY_INTEREST.test(text),
   read(data, state) {
     switch (data['type']) {
       case 'message_start': {
