@@ -37,6 +37,22 @@ Values of resources are shown with references in place of secrets: \`(secret 4b7
 
 Changes need \`config.storage.mode: database\` ([how](../tasks/store-changes-in-postgresql.md)); every write gets 403 otherwise. To change a resource that exists, send \`If-Match\` with its ETag; without it the response is 428, and 412 with both versions if somebody changed it since. A change is stored only if the configuration as a whole has no error that it did not have before: 422 tells the errors. 503 means that the database cannot be reached and nothing was stored, or, if it says so, that this is not known.
 
+## Commands that use it
+
+With \`--admin URL\`, a URL or \`host:port\`, these commands look at what a running gateway serves, stored changes included. They send the token in \`PORTCULLIS_ADMIN_TOKEN\`, print what they print for a file, and exit with the same codes.
+
+| command | what it does with \`--admin URL\` | operation |
+|---|---|---|
+| \`why\` | shows decisions; \`--follow\` as they are made | GET /api/decisions, /api/decisions/{id}, /api/decisions/tail |
+| \`explain\` | explains a request, or that of a recorded decision | POST /api/policies/explain, GET /api/decisions/{id}/explain |
+| \`effective\` | lists what guards what | GET /api/policies/effective |
+| \`lint\` | looks for mistakes in the policies | POST /api/policies/lint |
+| \`suggest\` | suggests rules for the recorded requests | GET /api/policies/suggest |
+| \`test FILE\` | runs the cases of a test file against it (role \`editor\`) | POST /api/policies/test |
+| \`diff NEW\` | compares it with a file | GET /api/config/effective, POST /api/policies/diff |
+| \`replay --new FILE\` | decides the recorded requests by a file | GET /api/config/effective, POST /api/policies/replay |
+| \`validate [FILE]\` | says what is wrong with a file, as that gateway would, or with what it serves | POST /api/config/validate, GET /api/diagnostics |
+
 ## Operations
 
 ${ENDPOINTS.map(section).join('\n\n')}

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { adminApiPage } from './admin-api-page.ts'
+import { apiShapes } from './api-shapes.ts'
 import { chartFiles } from './charts/chart-files.ts'
 import { dashboard } from './charts/dashboard.ts'
 import { commandPage } from './command-page.ts'
@@ -24,6 +25,7 @@ import { testFileReference } from './test-file-reference.ts'
 /** Everything that is generated and kept in the repository. */
 export const GENERATORS: readonly Generator[] = [
   adminApiPage,
+  apiShapes,
   chartFiles,
   commandPage,
   configCases,

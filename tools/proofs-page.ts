@@ -57,6 +57,8 @@ A statement is proven only if both of these are true; otherwise the result is "n
 1. **Every condition on the way has a covered form.** For each covered form it is known which values of an attribute the condition tells apart, so that one value of each class represents all of them. The gateway's own evaluator decides what the condition comes to for each. A condition of any other form may come out either way.
 2. **Every part that differs is accounted for.** \`diff\` walks both configurations field by field. A field that differs counts only if something compares it by name: rules, routes, authentication, the source of a connection, the listeners of a port; or if it provably has no part in admission, such as a timeout. A field that nothing accounts for is not known.
 
+Rules change more than what they are true of, and that is accounted for, too. A rule that reads \`x-role\` has the gateway reject \`x_role\` on every route ([\`headersWithUnderscores\`](configuration.md)), which \`diff\` shows with an example. A rule that reads \`request.body\` has bodies rejected that are too long to be kept, so one that only one file has is "not known". An evaluation that ends at its budget, or at JSON that names a member twice, denies if it is a Deny rule, whatever the rest of it says, so the order of its parts counts. What is not accounted for is a request so long that all rules together spend the [budget of a request](expressions.md#limits): it is denied, and more rules spend more.
+
 An example that is shown was decided by the program that would serve the configuration, on the listener and route that it is shown for. A service that is called as well (\`extAuthz\`) cannot be called then: \`diff\` says of such an example that it is admitted if the service admits it, and \`prove\` calls nothing refuted by it.
 
 ## Covered forms
@@ -77,6 +79,8 @@ ${rows.join('\n')}
 - client certificates that are newly optional, or no longer: the gateway closes connections with a bad one
 - which credentials are accepted: keys, users, audiences, the place of a credential, a service that is called
 - the sections \`llm\`, \`mcp\` and \`ui\`, and rules about MCP
+- the provider of a model and its options, MCP servers, computed targets, tokens that are exchanged for backends, buffers that reject, bodies that are changed
+- whether expressions on a route read \`request.body\`
 - whether a rule of a provider reads the model: requests that name none are then denied
 
 ## How this is checked

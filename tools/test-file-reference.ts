@@ -66,7 +66,7 @@ ${reasons.join('\n')}
 - Tokens get \`iss\` and \`aud\` of the first provider of the configuration, \`iat\` and \`exp\`, where \`as\` does not say otherwise.
 - An address outside of 127.0.0.0/8 in \`from\` is sent by PROXY protocol, which all listeners then accept. If the configuration requires PROXY protocol, connections without a PROXY header are accepted as well: whether one is sent is up to the test run, not to a case.
 - Requests are sent one after the other, each on a connection of its own, by HTTP/1.1.
-- Each provider of an AI backend has a stand-in of its own, called after both: \`models/main\`. MCP backends are not stood in for.
+- Each provider of an AI backend has a stand-in of its own, called after both: \`models/main\`. So has each server of an MCP backend, \`tools/files\`: it offers the tools that its pins, the cases and \`backends\` name, whatever transport is configured, and no program is started. Tools of an OpenAPI document come from the document, and its stand-in responds like any other backend.
 `
 }
 

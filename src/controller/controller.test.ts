@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { queryObjects } from 'node:v8'
 import type { Model } from '../model/model.ts'
 import { defaultSettings } from '../sources/file/sections/config.ts'
 import { createLogger } from '../telemetry/log.ts'
@@ -127,6 +128,10 @@ const routeOf = (name: string) => ({
   spec: { parentRefs: [{ name: 'edge' }], rules: [{}] },
 })
 
+class Nothing {}
+/** To count objects, V8 collects all garbage first. */
+const collectGarbage = () => void queryObjects(Nothing)
+
 /** Until a condition holds; nothing depends on how long that takes. */
 async function until(isSo: () => boolean, what: string): Promise<void> {
   const end = Date.now() + 60_000
@@ -139,6 +144,7 @@ async function until(isSo: () => boolean, what: string): Promise<void> {
 /** A controller of a cluster, with the number of routes of each Model that it published. */
 function controllerOf(cluster: FakeCluster, deploy: () => Promise<void> = async () => {}) {
   const routes = new Map<string, number>()
+  const models: WeakRef<Model>[] = []
   const controller = new Controller({
     client: cluster,
     options: readOptions({ POD_NAME: 'a', POD_NAMESPACE: 'system' }),
@@ -146,6 +152,7 @@ function controllerOf(cluster: FakeCluster, deploy: () => Promise<void> = async 
     delivery: {
       publish: (gateway: string, model: Model) => {
         routes.set(gateway, model.routes.length)
+        models.push(new WeakRef(model))
         return String(model.routes.length)
       },
       withdraw: (gateway: string) => void routes.delete(gateway),
@@ -155,7 +162,7 @@ function controllerOf(cluster: FakeCluster, deploy: () => Promise<void> = async 
     log: createLogger({ format: 'json', level: 'error', write: () => {} }),
     metrics: createMetrics(),
   })
-  return { controller, routes }
+  return { controller, routes, models }
 }
 
 describe('Controller', () => {
@@ -211,7 +218,7 @@ describe('Controller', () => {
   it('500 Gateways that come and go leave nothing, and each is written a few times', async () => {
     const cluster = new FakeCluster()
     cluster.put(CLASS)
-    const { controller, routes } = controllerOf(cluster)
+    const { controller, routes, models } = controllerOf(cluster)
     const gateways = Array.from({ length: 500 }, (_, n) => gatewayOf(`g${n}`))
     const isWritten = ({ metadata }: Item) =>
       cluster.statusOf('gateways', `apps/${metadata.name}`) !== undefined
@@ -226,6 +233,16 @@ describe('Controller', () => {
       assert.equal(controller.gatewayOf('apps', 'g7'), undefined)
       const statuses = cluster.written.filter(({ path }) => path.includes('/gateways/'))
       assert.ok(statuses.length <= 3 * gateways.length, `${statuses.length} writes`)
+      // What comes next is told from what was there last, and from nothing before that.
+      for (const one of [gatewayOf('next'), gatewayOf('last')]) {
+        cluster.put(one)
+        await until(() => isWritten(one), 'a status of a later one')
+      }
+      const held = () => models.filter((model) => model.deref() !== undefined).length
+      await until(() => {
+        collectGarbage()
+        return held() <= 2
+      }, 'an end of what was made for them')
     } finally {
       await controller.stop()
     }

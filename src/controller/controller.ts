@@ -48,8 +48,8 @@ export interface ControllerDeps {
   readonly leaseDuration?: number
 }
 
-/** Milliseconds: an edit is in effect soon, and many at once are one translation. */
-const TRANSLATE_AFTER = { quiet: 5, max: 50 }
+/** Milliseconds: a single edit is in effect at once, and many in a row are few translations. */
+const TRANSLATE_AFTER = { quiet: 5, max: 50, isEager: true }
 const WRITE_AFTER = { quiet: 50, max: 1_000 }
 const RETRY_AFTER = 5_000
 

@@ -39,4 +39,51 @@ describe('debouncing', () => {
     while (runs < 2 || debounce.isPending) await turn()
     assert.equal(runs, 2)
   })
+
+  it('an eager one runs at once for a first signal, and waits for those that follow', async () => {
+    const seen: number[] = []
+    let signals = 0
+    // Nobody waits a minute here: what runs, runs at once.
+    const debounce = new Debounce(async () => void seen.push(signals), {
+      quiet: 60_000,
+      max: 120_000,
+      isEager: true,
+    })
+    for (signals = 1; signals < 3; signals++) debounce.signal()
+    await turn()
+    await turn()
+    assert.deepEqual(seen, [3])
+    debounce.signal()
+    for (let index = 0; index < 20; index++) await turn()
+    assert.deepEqual(seen, [3])
+    assert.ok(debounce.isPending)
+    debounce.stop()
+  })
+
+  it('an eager one is eager again after a pause, and is not starved by signals that never end', async () => {
+    let runs = 0
+    const debounce = new Debounce(async () => void runs++, { quiet: 1, max: 5, isEager: true })
+    for (let count = 1; count <= 3; count++) {
+      const resumed = performance.now() + 2
+      while (performance.now() < resumed) await turn()
+      debounce.signal()
+      await turn()
+      await turn()
+      assert.equal(runs, count)
+    }
+    while (runs < 10) {
+      debounce.signal()
+      await turn()
+    }
+    debounce.stop()
+  })
+
+  it('stopped before its turn, it does not run', async () => {
+    let runs = 0
+    const debounce = new Debounce(async () => void runs++, { quiet: 1, max: 5, isEager: true })
+    debounce.signal()
+    debounce.stop()
+    for (let index = 0; index < 5; index++) await turn()
+    assert.equal(runs, 0)
+  })
 })

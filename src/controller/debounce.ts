@@ -1,34 +1,45 @@
+export interface DebounceTimes {
+  /** After the last signal, in milliseconds. */
+  readonly quiet: number
+  /** After the first signal, in milliseconds. */
+  readonly max: number
+  /** Whether the first signal after a pause of `quiet` runs at once: only those after it wait. */
+  readonly isEager?: boolean
+}
+
 /**
  * Runs something a little after the last of several signals, and never later than `max` after the
  * first: changes that come all the time cannot hold it up. It never runs twice at once.
  */
 export class Debounce {
   readonly #run: () => Promise<void>
-  readonly #quiet: number
-  readonly #max: number
+  readonly #times: DebounceTimes
   #timer: NodeJS.Timeout | undefined
+  #immediate: NodeJS.Immediate | undefined
   #first: number | undefined
+  #ended = Number.NEGATIVE_INFINITY
   #isRunning = false
   #isStopped = false
 
-  /** Milliseconds. */
-  constructor(
-    run: () => Promise<void>,
-    { quiet, max }: { readonly quiet: number; readonly max: number },
-  ) {
+  constructor(run: () => Promise<void>, times: DebounceTimes) {
     this.#run = run
-    this.#quiet = quiet
-    this.#max = max
+    this.#times = times
   }
 
   signal(): void {
     if (this.#isStopped) return
+    const { quiet, max, isEager = false } = this.#times
     const now = performance.now()
     this.#first ??= now
-    if (this.#isRunning) return
-    const left = this.#first + this.#max - now
+    if (this.#isRunning || this.#immediate !== undefined) return
+    if (isEager && this.#timer === undefined && now - this.#ended >= quiet) {
+      // Not within the signal: what comes with it, in the same message of a watch, is included.
+      this.#immediate = setImmediate(() => void this.#start())
+      return
+    }
+    const left = this.#first + max - now
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => void this.#start(), Math.max(0, Math.min(this.#quiet, left)))
+    this.#timer = setTimeout(() => void this.#start(), Math.max(0, Math.min(quiet, left)))
   }
 
   /** Whether something is waiting to be done. */
@@ -39,15 +50,19 @@ export class Debounce {
   stop(): void {
     this.#isStopped = true
     clearTimeout(this.#timer)
+    clearImmediate(this.#immediate)
   }
 
   async #start(): Promise<void> {
     this.#first = undefined
+    this.#timer = undefined
+    this.#immediate = undefined
     this.#isRunning = true
     try {
       await this.#run()
     } finally {
       this.#isRunning = false
+      this.#ended = performance.now()
       if (this.#first !== undefined) this.signal()
     }
   }

@@ -25,8 +25,8 @@ export function readManifests(manifests: readonly Manifest[]): {
     }
     for (const document of parseAllDocuments(text, { uniqueKeys: true })) {
       if ('errors' in document && document.errors.length > 0) {
-        for (const error of document.errors)
-          complain(error.pos[0], error.message.split('\n')[0] ?? '')
+        for (const { pos, message } of document.errors.slice(0, MAX_ERRORS))
+          complain(pos[0], lineOf(message))
         continue
       }
       const at = document.contents?.range?.[0] ?? 0
@@ -100,4 +100,13 @@ export function withClasses(
     spec: { controllerName },
   }))
   return [...objects, ...made]
+}
+
+/** Of one document: a parser that lost its place complains of everything. */
+const MAX_ERRORS = 10
+
+/** The first line of what the parser says; its only bound on depth is its stack. */
+function lineOf(message: string): string {
+  if (message.startsWith('Maximum call stack')) return 'this is nested too deeply'
+  return message.split('\n')[0] ?? ''
 }

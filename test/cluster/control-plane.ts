@@ -4,10 +4,13 @@ import { before, describe, it } from 'node:test'
 import { chartFolder } from '../charts/helm.ts'
 import { gatewayApiDefinitions } from './gateway-api.ts'
 import { type Cluster, eventually } from './harness.ts'
+import { startLoad } from './load.ts'
+import { type PodList, podName } from './pods.ts'
 import { PROVIDER, tokenOf } from './tokens.ts'
 
 const SYSTEM = 'control-plane'
 const APPS = 'gateways'
+const IN_APPS = ['-n', APPS] as const
 
 /** The control plane as a user gets it: two charts, a Gateway, a route, a policy. */
 export function describeControlPlane(clusterHere: () => Cluster): void {
@@ -85,6 +88,66 @@ spec:
       }
       address = await cluster.balancerAddress(APPS, 'web')
       await becomes(200)
+    })
+
+    const parameters = (spec: object) =>
+      apply(
+        JSON.stringify({
+          apiVersion: 'portcullis.dev/v1alpha1',
+          kind: 'ProxyParameters',
+          metadata: { name: 'web', namespace: APPS },
+          spec: { shutdown: { min: 1, max: 10 }, ...spec },
+        }),
+      )
+    const rolledOut = () =>
+      cluster.kubectlBeside([...IN_APPS, 'rollout', 'status', 'deployment/web', '--timeout=120s'])
+    /** The users that the proxies of all pods run as; none while one cannot be asked. */
+    const users = async (): Promise<readonly string[]> => {
+      const label = 'gateway.networking.k8s.io/gateway-name=web'
+      const list = await cluster.kubectlBeside([
+        ...IN_APPS,
+        'get',
+        'pods',
+        '-l',
+        label,
+        '-o',
+        'json',
+      ])
+      const living = (JSON.parse(list) as PodList).items.filter(
+        ({ metadata }) => metadata.deletionTimestamp === undefined,
+      )
+      const ask = ['--', 'node', '--eval', 'console.log(process.getuid())']
+      const asked = living.map((pod) =>
+        cluster.kubectlBeside([...IN_APPS, 'exec', podName(pod), ...ask]),
+      )
+      return Promise.all(asked).then(
+        (all) => all.map((text) => text.trim()),
+        () => [],
+      )
+    }
+
+    it('proxies are replaced under load without a failed request, also by ones of another user', async () => {
+      const overlay = (spec: object) => ({ deployment: { spec: { replicas: 2, ...spec } } })
+      parameters(overlay({}))
+      const parametersRef = { group: 'portcullis.dev', kind: 'ProxyParameters', name: 'web' }
+      const patch = JSON.stringify({ spec: { infrastructure: { parametersRef } } })
+      cluster.kubectl(['-n', APPS, 'patch', 'gateway', 'web', '--type=merge', '-p', patch])
+      const areTwo = async () => ((await users()).length === 2 ? true : undefined)
+      await eventually(areTwo, 'two proxies', 90)
+      await rolledOut()
+      const load = startLoad(address, '/', { keepAlive: false })
+      // As OpenShift does it: a user of the namespace's own range, whom no image knows.
+      const securityContext = { runAsUser: 1_000_650_000, fsGroup: 1_000_650_000 }
+      parameters(overlay({ template: { spec: { securityContext } } }))
+      const isReplaced = async () => {
+        const all = await users()
+        return all.length === 2 && all.every((user) => user === '1000650000') ? true : undefined
+      }
+      await eventually(isReplaced, 'proxies of the other user', 120)
+      await rolledOut()
+      const { answered, failed } = await load.stop()
+      assert.deepEqual(failed, [])
+      assert.ok(answered > 100, `${answered} requests were answered`)
     })
 
     it('a policy is enforced', async () => {

@@ -142,6 +142,11 @@ export class Cluster {
     return this.#call('kubectl', args, input)
   }
 
+  /** The same, while the test goes on. */
+  kubectlBeside(args: readonly string[]): Promise<string> {
+    return call(this.#program('kubectl'), args, this.#variables())
+  }
+
   helm(args: readonly string[], values?: object): string {
     if (values === undefined) return this.#call('helm', args)
     return this.#call('helm', [...args, '--values', '-'], JSON.stringify(values))

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { chartFolder } from '../charts/helm.ts'
 import { describeControlPlane } from './control-plane.ts'
+import { describeDatabase } from './database.ts'
 import { type Cluster, eventually, missing, startCluster } from './harness.ts'
 import { startLoad } from './load.ts'
 import type { Pod, PodList } from './pods.ts'
@@ -246,6 +247,7 @@ describe('a release on a real node', options, () => {
     assert.equal(left, '')
   })
 
+  describeDatabase(() => cluster)
   describeUpgrades(() => cluster)
   describeControlPlane(() => cluster)
 

@@ -4,7 +4,7 @@ import { POLICY_SCHEMAS, plainSchema } from '../../src/policies/schema.ts'
 import { conditionalList, LAST_MAY_BE_OPEN, orConditional } from './conditional.ts'
 import { of, shaped } from './policy-shapes.ts'
 import { backendRef, objectName, secretKeyRef, secretRef } from './references.ts'
-import { authentication, oidc, ways } from './sign-in.ts'
+import { authentication, keySet, oidc, ways } from './sign-in.ts'
 import {
   atLeastOne,
   atMostOne,
@@ -201,15 +201,30 @@ const transformation = object(
 
 const authFromFile = of('backendAuth', {
   key: undefined,
-  aws: undefined,
+  'aws.accessKeyId': undefined,
+  'aws.secretAccessKey': undefined,
+  'aws.sessionToken': undefined,
+  jwtSign: undefined,
+  credentials: undefined,
   'oauthTokenExchange.clientSecret': undefined,
 })
+const aws = authFromFile.properties?.['aws'] as Structural
 const tokenExchange = authFromFile.properties?.['oauthTokenExchange'] as Structural
 const backendAuth: Structural = {
   ...authFromFile,
   properties: {
     secretRef: secretKeyRef('A Secret with the key.', 'Authorization'),
     ...authFromFile.properties,
+    aws: {
+      ...aws,
+      required: ['secretRef'],
+      properties: {
+        secretRef: secretRef(
+          'A Secret with `accessKeyId` and `secretAccessKey`, and `sessionToken` if they are temporary.',
+        ),
+        ...aws.properties,
+      },
+    },
     oauthTokenExchange: {
       ...tokenExchange,
       properties: {
@@ -219,7 +234,24 @@ const backendAuth: Structural = {
       ...validated([atLeastOne('audiences', 'resources')]),
     },
   },
-  ...validated([exactlyOne(['secretRef', 'passthrough', 'oauthTokenExchange'])]),
+  ...validated([exactlyOne(['secretRef', 'passthrough', 'aws', 'oauthTokenExchange'])]),
+}
+
+const agentFromFile = of('a2a', { 'verify.jwks': keySet, 'sign.key': undefined })
+const signing = agentFromFile.properties?.['sign'] as Structural
+const agent: Structural = {
+  ...agentFromFile,
+  properties: {
+    ...agentFromFile.properties,
+    sign: {
+      ...signing,
+      properties: {
+        secretRef: secretKeyRef('A Secret with the private key in PEM.', 'tls.key'),
+        ...signing.properties,
+      },
+      required: ['secretRef', 'keyId'],
+    },
+  },
 }
 
 /** What runs for a connection. */
@@ -239,6 +271,7 @@ export const FRONTEND: Readonly<Record<string, Structural>> = {
     'The collector.',
     of('tracing', {
       ...NO_TARGET,
+      headers: undefined,
       randomSampling: sampling('The share of requests that begin a trace.'),
       clientSampling: sampling('Whether traces that clients begin are continued.'),
     }),
@@ -249,6 +282,9 @@ export const FRONTEND: Readonly<Record<string, Structural>> = {
 /** What runs for a request. Filters of routes do redirects, rewrites and mirrors. */
 export const TRAFFIC: Readonly<Record<string, Structural>> = {
   compression: of('compression'),
+  delay: of('delay', {
+    duration: expressionText('A duration, or a CEL expression for one or for milliseconds.'),
+  }),
   timeouts: of('timeout'),
   cors: of('cors'),
   csrf: of('csrf'),
@@ -272,9 +308,9 @@ export const TRAFFIC: Readonly<Record<string, Structural>> = {
 /** What runs once a backend is chosen. */
 export const BACKEND: Readonly<Record<string, Structural>> = {
   authorization,
-  extAuth,
+  extAuth: orConditional(extAuth),
   auth: backendAuth,
-  transformation,
+  transformation: orConditional(transformation),
   headerModifiers,
   loadBalancer: {
     ...of('loadBalancer'),
@@ -292,6 +328,7 @@ export const BACKEND: Readonly<Record<string, Structural>> = {
   tls: backendTls,
   http: of('http', { version: words('The version of HTTP.', ['HTTP1', 'HTTP2']) }),
   guardrails,
+  a2a: agent,
   ...plain('backend'),
 }
 

@@ -2,7 +2,7 @@ import { aiSchema } from '../../src/sources/file/sections/ai.ts'
 import { mcpBackendSchema } from '../../src/sources/file/sections/mcp.ts'
 import type { Kind } from './definition.ts'
 import { BACKEND, MCP } from './policies.ts'
-import { backendRef, labelSelector } from './references.ts'
+import { backendRef, configMapKeyRef, labelSelector } from './references.ts'
 import { conditionsStatus } from './status.ts'
 import {
   atLeastOne,
@@ -19,33 +19,79 @@ import {
 const host = (what: string) => text(what, { maxLength: 253 })
 const port = number('The port.', 1, 65_535)
 
-const providerPolicies = object('For requests to this provider.', BACKEND)
+/** Neither a provider nor an MCP server is an agent. */
+const { a2a: _, ...NO_AGENT } = BACKEND
+const providerPolicies = object('For requests to this provider.', NO_AGENT)
 
 /** The groups of a file; a provider of its own is the same without them. */
-const { groups } = toStructural(aiSchema.options[1], {
+const { groups, allowEndpoints } = toStructural(aiSchema.options[1], {
   'groups[].providers[].policies': providerPolicies,
-}).properties as { readonly groups: Structural }
+}).properties as { readonly groups: Structural; readonly allowEndpoints: Structural }
 
 const ai = object(
   'LLM providers.',
-  { provider: groups.items?.properties?.['providers']?.items as Structural, groups },
+  {
+    provider: groups.items?.properties?.['providers']?.items as Structural,
+    groups,
+    allowEndpoints,
+  },
   exactlyOne(['provider', 'groups']),
 )
 
 const options = toStructural(mcpBackendSchema, { targets: undefined, statefulMode: undefined })
 
+const address = {
+  host: host('Where it is.'),
+  backendRef: backendRef('A backend, in place of `host`.'),
+  port,
+  path: text('The path.', { pattern: '^/\\S*$' }),
+}
+const ADDRESS_RULES = [
+  exactlyOne(['host', 'backendRef']),
+  { rule: '!has(self.host) || has(self.port)', message: 'port is required with host' },
+]
+
 const staticTarget = object(
   'A server at an address.',
   {
-    host: host('Where it is.'),
-    backendRef: backendRef('A backend, in place of `host`.'),
-    port,
-    path: text('The path.', { pattern: '^/\\S*$' }),
+    ...address,
     protocol: words('What it speaks.', ['StreamableHTTP', 'SSE'], 'StreamableHTTP'),
-    policies: object('For requests to this server.', BACKEND),
+    policies: object('For requests to this server.', NO_AGENT),
   },
-  exactlyOne(['host', 'backendRef']),
-  { rule: '!has(self.host) || has(self.port)', message: 'port is required with host' },
+  ...ADDRESS_RULES,
+)
+
+const apiTarget = object(
+  'An HTTP API whose operations become tools.',
+  {
+    ...address,
+    'schema!': object(
+      'The OpenAPI document, in JSON or YAML.',
+      {
+        configMapRef: configMapKeyRef('A ConfigMap with the document.', 'openapi.yaml'),
+        url: text('Where to fetch it.', { pattern: '^https?://[^\\s?#@]+(?:\\?[^\\s#]*)?$' }),
+      },
+      exactlyOne(['configMapRef', 'url']),
+    ),
+    policies: object('For requests to this API.', NO_AGENT),
+  },
+  ...ADDRESS_RULES,
+)
+
+const pins = object(
+  'The approved tools: digests of the title, description, schemas and annotations of each.',
+  {
+    mode: words(
+      'Enforce: tools that are new, or not as they were pinned, do not exist for clients. Audit: ' +
+        'they are reported.',
+      ['Enforce', 'Audit'],
+      'Enforce',
+    ),
+    'configMapRef!': configMapKeyRef(
+      'A ConfigMap with the file that `portcullis pin` writes.',
+      'pins.json',
+    ),
+  },
 )
 
 const mcp = object('MCP servers, as one.', {
@@ -55,8 +101,12 @@ const mcp = object('MCP servers, as one.', {
       object(
         'A server.',
         {
-          'name!': text('Goes before the names of its tools.', { maxLength: 253 }),
+          'name!': text('Goes before the names of its tools; without `_` and `+`.', {
+            maxLength: 253,
+            pattern: '^[A-Za-z0-9]([A-Za-z0-9./-]*[A-Za-z0-9])?$',
+          }),
           static: staticTarget,
+          openapi: apiTarget,
           selector: object(
             'Servers by labels.',
             {
@@ -65,8 +115,9 @@ const mcp = object('MCP servers, as one.', {
             },
             atLeastOne('namespaces', 'services'),
           ),
+          pins,
         },
-        exactlyOne(['static', 'selector']),
+        exactlyOne(['static', 'openapi', 'selector']),
       ),
       1,
       128,
@@ -106,7 +157,11 @@ export const proxyBackend: Kind = {
         exactlyOne(['host', 'unixPath']),
         { rule: 'has(self.host) == has(self.port)', message: 'host and port go together' },
       ),
-      dynamicForwardProxy: object('The host of the request.', {}),
+      dynamicForwardProxy: object('A forward proxy: the address is known per request.', {
+        target: text('A CEL expression for `host:port`; by default, the host of the request.', {
+          maxLength: 16_384,
+        }),
+      }),
       a2a: object('An agent.', { 'host!': host('Where it is.'), 'port!': port }),
       policies: object('For requests to this backend.', { ...BACKEND, mcp: MCP }),
     },

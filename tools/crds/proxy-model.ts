@@ -64,7 +64,7 @@ const virtualModel = object(
   exactlyOne(['weighted', 'failover', 'conditional']),
 )
 
-const { ai, authorization, guardrails, headerModifiers, health, tls } = BACKEND as Readonly<
+const { ai, auth, authorization, guardrails, headerModifiers, health, tls } = BACKEND as Readonly<
   Record<string, Structural>
 >
 
@@ -130,9 +130,14 @@ export const proxyModel: Kind = {
       }),
       virtualModel,
       policies: object('For requests to this model.', {
-        auth: object('Credentials for the provider.', {
-          secretRef: secretKeyRef('A Secret with the key.', 'Authorization'),
-        }),
+        auth: object(
+          'Credentials for the provider.',
+          {
+            secretRef: secretKeyRef('A Secret with the key.', 'Authorization'),
+            aws: auth?.properties?.['aws'] as Structural,
+          },
+          exactlyOne(['secretRef', 'aws']),
+        ),
         ai: ai as Structural,
         authorization: authorization as Structural,
         guardrails: guardrails as Structural,

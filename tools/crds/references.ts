@@ -36,6 +36,13 @@ export const secretKeyRef = (what: string, key: string): Structural =>
     key: { ...text('The entry.', { maxLength: 253 }), default: key },
   })
 
+/** An entry of a ConfigMap in the namespace of the object. */
+export const configMapKeyRef = (what: string, key: string): Structural =>
+  object(what, {
+    'name!': objectName('The name of the ConfigMap.'),
+    key: { ...text('The entry.', { maxLength: 253 }), default: key },
+  })
+
 export const secretRef = (what: string): Structural =>
   object(what, { 'name!': objectName('The name of the Secret.') })
 

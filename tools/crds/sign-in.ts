@@ -1,6 +1,7 @@
+import { IDENTITY_PROVIDERS } from '../../src/policies/jwt-authentication/identity-providers.ts'
 import { of } from './policy-shapes.ts'
 import { backendRef, matchLabels, secretKeyRef, secretRef } from './references.ts'
-import { exactlyOne, list, object, type Structural, text, validated } from './structural.ts'
+import { exactlyOne, list, object, type Structural, text, validated, words } from './structural.ts'
 
 const remoteKeys = object(
   'Where to fetch the key set.',
@@ -23,7 +24,7 @@ const remoteKeys = object(
   },
 )
 
-const keySet = object(
+export const keySet = object(
   'The keys that tokens are signed with.',
   {
     inline: text('The key set as JSON text.', { minLength: 2, maxLength: 65_536 }),
@@ -32,16 +33,30 @@ const keySet = object(
   exactlyOne(['inline', 'remote']),
 )
 
+const jwtFromFile = of('jwtAuthentication', {
+  'providers[].jwks': keySet,
+  jwks: undefined,
+  issuer: undefined,
+  audiences: undefined,
+  jwtValidationOptions: undefined,
+  leeway: undefined,
+  provider: words(
+    'The kind of identity provider, which the gateway presents to MCP clients. With ' +
+      '`resourceMetadata` and one of `providers`.',
+    IDENTITY_PROVIDERS,
+  ),
+  clientSecret: undefined,
+})
 const jwtAuthentication: Structural = {
-  ...of('jwtAuthentication', {
-    'providers[].jwks': keySet,
-    jwks: undefined,
-    issuer: undefined,
-    audiences: undefined,
-    jwtValidationOptions: undefined,
-    leeway: undefined,
-  }),
+  ...jwtFromFile,
   required: ['providers'],
+  properties: {
+    ...jwtFromFile.properties,
+    clientSecretRef: secretKeyRef(
+      'A Secret with the secret of the client whose id is `clientId`. For Entra.',
+      'clientSecret',
+    ),
+  },
 }
 
 const basicAuthentication = of('basicAuth', { htpasswd: undefined })

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { build } from 'esbuild'
+import { build, type Plugin } from 'esbuild'
 import { compileBundle, FOOT, HEAD } from '../bundle/script.ts'
 import { PLATFORMS } from './platforms.ts'
 
@@ -28,7 +28,12 @@ export function filesOf(program: string): readonly string[] {
 
 /** Writes the programs; the files that went into them. */
 export async function writePrograms(root: string, dist: string): Promise<readonly string[]> {
-  const common = { ...COMMON, absWorkingDir: root, outdir: dist }
+  const common = {
+    ...COMMON,
+    plugins: [withoutTranslations],
+    absWorkingDir: root,
+    outdir: dist,
+  }
   const asScript = {
     ...common,
     outExtension: { '.js': '.cjs' },
@@ -88,6 +93,13 @@ function warmUp(root: string, file: string): void {
   // This process has the settings of V8 that a start has; without the code a start takes half longer.
   const { script } = compileBundle(file)
   if (script.cachedDataRejected !== false) throw new Error(`V8 refuses the code of ${file}`)
+}
+
+/** The schema library has its messages in fifty languages, and every start would load them. */
+const withoutTranslations: Plugin = {
+  name: 'without-translations',
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({ contents: '' })),
 }
 
 const COMMON = {

@@ -41,12 +41,28 @@ const provider = z.strictObject({
 
 export type ProviderSpec = z.output<typeof provider>
 
-const staticServer = z.strictObject({
+const configMapRef = (key: string) =>
+  z.strictObject({ name: z.string(), key: z.string().default(key) })
+
+const serverAddress = {
   host: z.string().optional(),
   backendRef: objectBackendRef.optional(),
   port: port().optional(),
   path: z.string().optional(),
+}
+
+const staticServer = z.strictObject({
+  ...serverAddress,
   protocol: z.enum(['StreamableHTTP', 'SSE']).default('StreamableHTTP'),
+  policies: section,
+})
+
+const apiServer = z.strictObject({
+  ...serverAddress,
+  schema: z.strictObject({
+    configMapRef: configMapRef('openapi.yaml').optional(),
+    url: z.string().optional(),
+  }),
   policies: section,
 })
 
@@ -55,8 +71,15 @@ const mcp = z.strictObject({
     z.strictObject({
       name: z.string(),
       static: staticServer.optional(),
+      openapi: apiServer.optional(),
       selector: z
         .strictObject({ namespaces: labelSelector.optional(), services: labelSelector.optional() })
+        .optional(),
+      pins: z
+        .strictObject({
+          mode: z.enum(['Enforce', 'Audit']).default('Enforce'),
+          configMapRef: configMapRef('pins.json'),
+        })
         .optional(),
     }),
   ),
@@ -74,6 +97,7 @@ export const proxyBackend = object({
       .strictObject({
         provider: provider.optional(),
         groups: z.array(z.strictObject({ providers: z.array(provider).min(1) })).optional(),
+        allowEndpoints: z.array(z.string()).optional(),
       })
       .optional(),
     mcp: mcp.optional(),
@@ -84,7 +108,7 @@ export const proxyBackend = object({
         unixPath: z.string().optional(),
       })
       .optional(),
-    dynamicForwardProxy: z.strictObject({}).optional(),
+    dynamicForwardProxy: z.strictObject({ target: z.string().optional() }).optional(),
     a2a: z.strictObject({ host: z.string(), port: port() }).optional(),
     policies: section,
   }),

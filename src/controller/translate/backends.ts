@@ -148,6 +148,7 @@ function ofProxyBackend(deps: BackendDeps, read: Read<ProxyBackendObject>): Back
     section,
     resolve,
     attached: (part) => attached('ProxyBackend', read.key, part),
+    configEntry: (name, key) => view.configEntries(read.namespace, name)?.get(key),
   })
 }
 

@@ -10,7 +10,7 @@ import {
   checkAgentPolicies,
   checkAiOnlyPolicies,
   checkMcpOnlyPolicies,
-  withoutEffectOnProviders,
+  checkProviderPolicies,
 } from '../../reach/part-policies.ts'
 import { unenforcedOnStreams } from '../../reach/stream-policies.ts'
 import { listenerSet } from '../resources/gateway.ts'
@@ -233,7 +233,7 @@ function count(counts: Map<string, number>, name: string, change: number): void 
 function* checkModel(model: Model): Generator<Diagnostic> {
   yield* unenforcedOnStreams(model)
   yield* checkDynamicPolicies(model)
-  yield* withoutEffectOnProviders(model)
+  yield* checkProviderPolicies(model)
   yield* checkMcpOnlyPolicies(model)
   yield* checkAiOnlyPolicies(model)
   yield* checkAgentPolicies(model)

@@ -182,9 +182,7 @@ function checkAnew(
   record: PolicySchema,
   section: Section,
 ): Omit<Checked, 'placed'> {
-  // Policies of requests may be conditional; nothing else here may.
-  const mayDepend = section === 'traffic' && isConditional(value)
-  const schema = mayDepend ? record.schema : (record.plain ?? record.schema)
+  const schema = formOf(record, value)
   const placeOf = (path: readonly PropertyKey[]) => {
     const inner = fieldOf(path)
     const renamed = places?.(inner) ?? inner
@@ -206,6 +204,14 @@ function checkAnew(
   })
   if (hasErrors(diagnostics)) return { diagnostics }
   return { value: placed(read, field, parsed.data), diagnostics }
+}
+
+/** The form that was written alone: messages about it speak of no other. */
+function formOf({ schema, plain }: PolicySchema, value: unknown): z.ZodType {
+  if (plain === undefined) return schema
+  if (!isConditional(value)) return plain
+  const listed = schema instanceof z.ZodUnion ? schema.options.at(-1) : undefined
+  return listed instanceof z.ZodType ? listed : schema
 }
 
 /** Rules know where in their policy they were written; here is known where that is. */

@@ -11,7 +11,7 @@ import {
   NotConvertible,
   refOf,
 } from './converter.ts'
-import { apiKey, authentication, basic, jwt, oidc } from './sign-in-values.ts'
+import { a2a, apiKey, authentication, basic, jwt, oidc } from './sign-in-values.ts'
 
 /** As in a file, under another name. */
 const renamed =
@@ -129,25 +129,41 @@ const rateLimit: Converter = (value, context) => {
 
 const backendAuth: Converter = (value, context) => {
   const { field } = context
-  const secretAt = (ref: unknown, at: string, usual: string) => {
-    const { name, key = usual } = refOf('backendAuth', `${field}.${at}`, ref)
-    const text = context.view.secretEntry(context.namespace, name, key)
-    if (text !== undefined) return text.trim()
+  const fail = (at: string, name: string, key: string): never => {
     const message = `there is no entry \`${key}\` in a Secret ${context.namespace}/${name}`
     throw new NotConvertible('backendAuth', `${field}.${at}`, 'PC0702', message)
   }
-  if (!isFields(value)) return [{ kind: 'backendAuth', field, value }]
-  const { secretRef, oauthTokenExchange: exchange, ...rest } = value
-  if (secretRef !== undefined) {
-    const key = secretAt(secretRef, 'secretRef', 'Authorization')
-    return [{ kind: 'backendAuth', field, value: { ...rest, key } }]
+  const entry = (name: string, key: string) =>
+    context.view.secretEntry(context.namespace, name, key)?.trim()
+  const secretAt = (ref: unknown, at: string, usual: string) => {
+    const { name, key = usual } = refOf('backendAuth', `${field}.${at}`, ref)
+    return entry(name, key) ?? fail(at, name, key)
   }
-  if (!isFields(exchange)) return [{ kind: 'backendAuth', field, value }]
+  if (!isFields(value)) return [{ kind: 'backendAuth', field, value }]
+  const { secretRef, aws, oauthTokenExchange: exchange, ...rest } = value
+  const kept = (own: Fields) => [{ kind: 'backendAuth', field, value: { ...rest, ...own } }]
+  if (secretRef !== undefined && (aws ?? exchange) === undefined) {
+    return kept({ key: secretAt(secretRef, 'secretRef', 'Authorization') })
+  }
+  if (isFields(aws) && (secretRef ?? exchange) === undefined) {
+    const { secretRef: ref, ...others } = aws
+    const at = 'aws.secretRef'
+    const { name } = refOf('backendAuth', `${field}.${at}`, ref)
+    const sessionToken = entry(name, 'sessionToken')
+    const credentials = {
+      accessKeyId: entry(name, 'accessKeyId') ?? fail(at, name, 'accessKeyId'),
+      secretAccessKey: entry(name, 'secretAccessKey') ?? fail(at, name, 'secretAccessKey'),
+      ...(sessionToken === undefined ? {} : { sessionToken }),
+    }
+    return kept({ aws: { ...others, ...credentials } })
+  }
+  if (!isFields(exchange) || (secretRef ?? aws) !== undefined) {
+    return [{ kind: 'backendAuth', field, value }]
+  }
   const { clientSecretRef: ref, ...others } = exchange
   const at = 'oauthTokenExchange.clientSecretRef'
   const secret = ref === undefined ? {} : { clientSecret: secretAt(ref, at, 'clientSecret') }
-  const own = { ...rest, oauthTokenExchange: { ...others, ...secret } }
-  return [{ kind: 'backendAuth', field, value: own }]
+  return kept({ oauthTokenExchange: { ...others, ...secret } })
 }
 
 const backendTls: Converter = (value, { field, namespace, view }) => {
@@ -231,7 +247,7 @@ export const CONVERTERS: Readonly<Record<Section, Readonly<Record<string, Conver
   },
   backend: {
     authorization: authorization('authorization'),
-    extAuth: calling('extAuthz'),
+    extAuth: callingConditionally('extAuthz'),
     auth: backendAuth,
     transformation: renamed('transformations'),
     headerModifiers,
@@ -243,6 +259,7 @@ export const CONVERTERS: Readonly<Record<Section, Readonly<Record<string, Conver
     tls: backendTls,
     http: renamed('http'),
     guardrails,
+    a2a,
     mcp,
   },
 }
@@ -268,6 +285,7 @@ const SHAPED: ReadonlySet<string> = new Set([
   'backendAuth',
   'outlierDetection',
   'backendTLS',
+  'a2a',
 ])
 
 /** Whether a key is a kind of policy that has the form and the name that it has in a file. */

@@ -1,8 +1,9 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
-import type { AiProvider, Backend, Endpoint, McpTarget } from '../../model/backend.ts'
+import { hasErrors } from '../../diagnostics/result.ts'
+import type { AiProvider, Backend, Endpoint } from '../../model/backend.ts'
 import type { JsonObject } from '../../model/json.ts'
 import type { Attached } from '../../model/policy.ts'
-import { parseHost } from '../../policies/schema.ts'
+import { checkExpression, parseHost } from '../../policies/schema.ts'
 import {
   PROVIDERS,
   type Provider,
@@ -10,18 +11,10 @@ import {
   WAITING_OF_PROVIDERS,
 } from '../../protocols/llm/schema.ts'
 import type { McpSpec, ProviderSpec, ProxyBackendObject } from '../resources/proxy.ts'
-import type { ObjectBackendRef } from '../resources/routes.ts'
-import type { ResolvedRef } from './resolved-ref.ts'
+import { type McpServerDeps, toMcpServers } from './mcp-servers.ts'
 import { complaint, originOf, type Read } from './view.ts'
 
-export interface ProxyBackendDeps {
-  readonly section: (
-    value: unknown,
-    field: string,
-    level: 'backend' | 'provider',
-    policy: string,
-  ) => readonly Attached[]
-  readonly resolve: (ref: ObjectBackendRef, field: string) => ResolvedRef
+export interface ProxyBackendDeps extends McpServerDeps {
   /** Policies that target it, or the provider or server of it with this name. */
   readonly attached: (part: string | undefined) => readonly Attached[]
 }
@@ -62,7 +55,14 @@ export function toProxyBackend(
       complaint(read, fixed === undefined ? 'spec.a2a' : 'spec.static', 'PC0704', message),
     ])
   }
-  if (dynamicForwardProxy !== undefined) return { ...identity, kind: 'dynamic' }
+  if (dynamicForwardProxy !== undefined) {
+    const { target } = dynamicForwardProxy
+    if (target === undefined) return { ...identity, kind: 'dynamic' }
+    const origin = originOf(read, 'spec.dynamicForwardProxy.target')
+    const problems = checkExpression(target, 'traffic', 'string', () => origin)
+    if (hasErrors(problems)) return invalid(problems)
+    return { ...identity, kind: 'dynamic', target }
+  }
   if (ai !== undefined) {
     const problems: Diagnostic[] = []
     const made = providersOf(ai).map((group) => ({
@@ -78,9 +78,12 @@ export function toProxyBackend(
       const message = `two providers are called \`${twin}\``
       problems.push(complaint(read, 'spec.ai', 'PC0704', message))
     }
-    return problems.length > 0 ? invalid(problems) : { ...identity, kind: 'ai', groups: made }
+    if (problems.length > 0) return invalid(problems)
+    const { allowEndpoints } = ai
+    const allowed = allowEndpoints === undefined ? {} : { allowEndpoints }
+    return { ...identity, kind: 'ai', groups: made, ...allowed }
   }
-  const servers = toServers(read, mcp as McpSpec, name, deps)
+  const servers = toMcpServers(read, mcp as McpSpec, name, deps)
   if ('problems' in servers) return invalid(servers.problems)
   const { sessionRouting, prefixMode, failureMode, dnsRebindingProtection } = mcp as McpSpec
   const options = {
@@ -200,58 +203,4 @@ function toProvider(
       ...deps.attached(name),
     ],
   }
-}
-
-function toServers(
-  read: Read<ProxyBackendObject>,
-  { targets }: McpSpec,
-  backend: string,
-  deps: ProxyBackendDeps,
-): { readonly targets: readonly McpTarget[] } | { readonly problems: readonly Diagnostic[] } {
-  const problems: Diagnostic[] = []
-  const made = targets.flatMap((target, index): readonly McpTarget[] => {
-    const field = `spec.mcp.targets[${index}]`
-    const { name, static: server } = target
-    if (server === undefined) {
-      // Guessing which of several Services are meant would open what nobody named.
-      const message = 'servers by labels are not supported'
-      problems.push(
-        complaint(read, `${field}.selector`, 'PC0704', message, 'name each with `static`'),
-      )
-      return []
-    }
-    const { host, port, path, protocol, backendRef, policies } = server
-    const address =
-      backendRef === undefined
-        ? { host, port }
-        : {
-            backend: deps.resolve(
-              { ...backendRef, port: backendRef.port ?? port },
-              `${field}.static.backendRef`,
-            ).backend,
-          }
-    if (backendRef === undefined && (host === undefined || port === undefined)) {
-      const message = '`host` and `port`, or `backendRef`, are required'
-      problems.push(complaint(read, `${field}.static`, 'PC0704', message))
-      return []
-    }
-    return [
-      {
-        name,
-        origin: originOf(read, field),
-        transport: protocol === 'SSE' ? 'sse' : 'mcp',
-        options: { ...address, ...(path === undefined ? {} : { path }) } as JsonObject,
-        policies: [
-          ...deps.section(
-            policies,
-            `${field}.static.policies`,
-            'backend',
-            `target:${backend}/${name}`,
-          ),
-          ...deps.attached(name),
-        ],
-      },
-    ]
-  })
-  return problems.length > 0 ? { problems } : { targets: made }
 }

@@ -20,30 +20,75 @@ export const jwt: Converter = (value, context) => [
   { kind: 'jwtAuthentication', field: context.field, value: jwtValue(value, context) },
 ]
 
-/** A key set at a backend is fetched by the name that the backend has within the cluster. */
-function jwtValue(value: unknown, { field, namespace }: ConvertContext): unknown {
+function jwtValue(value: unknown, context: ConvertContext): unknown {
   if (!isFields(value) || !Array.isArray(value['providers'])) return value
   const providers = value['providers'].map((provider: unknown, index) => {
-    const { jwks } = (provider ?? {}) as { readonly jwks?: Fields }
-    const { remote } = (jwks ?? {}) as { readonly remote?: Fields }
-    if (!isFields(provider) || remote === undefined) return provider
-    const { url, backendRef, jwksPath, ...rest } = remote
-    if (url !== undefined) return { ...provider, jwks: { url, ...rest } }
-    const at = `${field}.providers[${index}].jwks.remote.backendRef`
-    const ref = objectBackendRef.safeParse(backendRef)
-    if (!ref.success || ref.data.group !== '' || ref.data.kind !== 'Service') {
-      const message = 'a key set is fetched from a Service'
-      throw new NotConvertible('jwtAuthentication', at, 'PC0704', message)
-    }
-    if (ref.data.namespace !== undefined && ref.data.namespace !== namespace) {
-      const message = 'a key set is fetched from a Service in the namespace of the policy'
-      throw new NotConvertible('jwtAuthentication', at, 'PC0703', message)
-    }
-    const { name, port } = ref.data
-    const address = `http://${name}.${namespace}.svc.cluster.local:${port ?? 80}`
-    return { ...provider, jwks: { url: `${address}${String(jwksPath ?? '')}`, ...rest } }
+    if (!isFields(provider) || provider['jwks'] === undefined) return provider
+    const at = `${context.field}.providers[${index}].jwks`
+    return { ...provider, jwks: keySetValue('jwtAuthentication', provider['jwks'], at, context) }
   })
-  return { ...value, providers }
+  const { clientSecretRef: ref, ...rest } = value
+  if (ref === undefined) return { ...rest, providers }
+  const at = `${context.field}.clientSecretRef`
+  const { name, key = 'clientSecret' } = refOf('jwtAuthentication', at, ref)
+  const text = context.view.secretEntry(context.namespace, name, key)?.trim()
+  if (text === undefined) {
+    const message = `there is no entry \`${key}\` in a Secret ${context.namespace}/${name}`
+    throw new NotConvertible('jwtAuthentication', at, 'PC0702', message)
+  }
+  return { ...rest, providers, clientSecret: text }
+}
+
+/** A key set at a backend is fetched by the name that the backend has within the cluster. */
+function keySetValue(
+  kind: string,
+  jwks: unknown,
+  field: string,
+  { namespace }: ConvertContext,
+): unknown {
+  const { remote } = (jwks ?? {}) as { readonly remote?: Fields }
+  if (remote === undefined) return jwks
+  const { url, backendRef, jwksPath, ...rest } = remote
+  if (url !== undefined) return { url, ...rest }
+  const at = `${field}.remote.backendRef`
+  const ref = objectBackendRef.safeParse(backendRef)
+  if (!ref.success || ref.data.group !== '' || ref.data.kind !== 'Service') {
+    const message = 'a key set is fetched from a Service'
+    throw new NotConvertible(kind, at, 'PC0704', message)
+  }
+  if (ref.data.namespace !== undefined && ref.data.namespace !== namespace) {
+    const message = 'a key set is fetched from a Service in the namespace of the policy'
+    throw new NotConvertible(kind, at, 'PC0703', message)
+  }
+  const { name, port } = ref.data
+  const address = `http://${name}.${namespace}.svc.cluster.local:${port ?? 80}`
+  return { url: `${address}${String(jwksPath ?? '')}`, ...rest }
+}
+
+/** Keys that agents sign with, and that of the gateway. */
+export const a2a: Converter = (value, context) => {
+  const { field, namespace, view } = context
+  if (!isFields(value)) return [{ kind: 'a2a', field, value }]
+  const { verify, sign } = value
+  const verified = isFields(verify)
+    ? {
+        verify: {
+          ...verify,
+          jwks: keySetValue('a2a', verify['jwks'], `${field}.verify.jwks`, context),
+        },
+      }
+    : {}
+  if (!isFields(sign)) return [{ kind: 'a2a', field, value: { ...value, ...verified } }]
+  const { secretRef, ...rest } = sign
+  const at = `${field}.sign.secretRef`
+  const { name, key = 'tls.key' } = refOf('a2a', at, secretRef)
+  const text = view.secretEntry(namespace, name, key)
+  if (text === undefined) {
+    const message = `there is no entry \`${key}\` in a Secret ${namespace}/${name}`
+    throw new NotConvertible('a2a', at, 'PC0702', message)
+  }
+  const signed = { sign: { ...rest, key: text } }
+  return [{ kind: 'a2a', field, value: { ...value, ...verified, ...signed } }]
 }
 
 export const basic: Converter = (value, context) => [
