@@ -99,4 +99,33 @@ describe('a server for operators', () => {
     })
     assert.equal(await statusFor('localhost', 'localhost'), '200')
   })
+
+  it('ends clients that are slow, and serves others meanwhile', async () => {
+    const at = { kind: 'tcp', host: '127.0.0.1', port: 0 } as const
+    const body: Answer = async (request, response) => {
+      for await (const _ of request) void _
+      text(response, 200, 'whole')
+    }
+    const bounds = { head: 400, request: 800, connections: 40 }
+    const server = (await serve(
+      ...([at, new Map(), ORIGIN, undefined, true, body, [], bounds] as const),
+    )) as Server
+    const { port } = server.address() as AddressInfo
+    const talk = (head: string) => {
+      let said = ''
+      const socket = connect(port, '127.0.0.1', () => socket.write(head))
+      socket.on('data', (bytes) => (said += bytes))
+      socket.on('error', () => {})
+      return once(socket, 'close').then(() => said)
+    }
+    const slow = Array.from({ length: 15 }, () => [
+      talk('GET /api/x HTTP/1.1\r\nhost: localhost\r\nx-slow: '),
+      talk('POST /api/x HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\nab'),
+    ]).flat()
+    const other = 'GET /api/x HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n'
+    assert.match(await talk(other), /^HTTP\/1\.1 200 .*whole/s)
+    for (const said of await Promise.all(slow)) assert.match(said, /^(?:HTTP\/1\.1 408 |$)/)
+    assert.match(await talk(other), /^HTTP\/1\.1 200 /)
+    server.close()
+  })
 })

@@ -8,6 +8,16 @@ import { type Address, isLoopback } from '../model/settings.ts'
 /** What answers at one path. */
 export type Answer = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
 
+/** What a client may take of a server: one that is slow ends, and many keep nobody else out. */
+export interface ServerBounds {
+  /** Milliseconds to the end of the head of a request, and to its end. */
+  readonly head: number
+  readonly request: number
+  readonly connections: number
+}
+
+const BOUNDS: ServerBounds = { head: 10_000, request: 60_000, connections: 512 }
+
 /**
  * A small server of our own, for operators: metrics, readiness, the admin API. Undefined where it
  * is off; a Diagnostic where it cannot listen. `broke`: told what a response threw. `isPrivate`: what
@@ -22,10 +32,16 @@ export async function serve(
   isPrivate = false,
   api?: Answer,
   names: readonly string[] = [],
+  bounds: ServerBounds = BOUNDS,
 ): Promise<Server | Diagnostic | undefined> {
   if (address.kind === 'off') return undefined
   const checksHost = address.kind !== 'unix' && (isPrivate || isLoopback(address.host))
-  const server = createServer((request, response) => {
+  const patience = {
+    headersTimeout: bounds.head,
+    requestTimeout: bounds.request,
+    connectionsCheckingInterval: Math.min(bounds.head / 2, 5_000),
+  }
+  const server = createServer(patience, (request, response) => {
     if (checksHost && !isOwnName(request.headers.host ?? '', names)) {
       text(response, 421, 'use localhost, an IP address or the name of this machine\n')
       return
@@ -43,6 +59,7 @@ export async function serve(
     } else void run(answer, request, response, broke)
   })
   server.keepAliveTimeout = 65_000
+  server.maxConnections = bounds.connections
   const failure = await listen(server, address, origin)
   if (failure !== undefined) return failure
   server.unref()

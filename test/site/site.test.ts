@@ -90,7 +90,7 @@ describe('the documentation site', { skip: WITHOUT_BROWSER }, () => {
   for (const [path, heading] of [
     ['/', 'Documentation'],
     ['/getting-started/', 'Getting started'],
-    ['/cookbook/cors.html', 'Let pages of other origins'],
+    ['/cookbook/cors.html', 'Allow web pages of other origins'],
     ['/reference/configuration.html', 'Configuration'],
     ['/reference/admin-api.html', 'Admin API'],
     ['/errors/PC0107.html', 'PC0107'],

@@ -10,6 +10,8 @@ const ENTRY = process.env['PORTCULLIS'] ?? join(import.meta.dirname, '../../bin/
 export interface StoredGateway {
   readonly child: ChildProcess
   readonly port: number
+  readonly admin: string
+  readonly file: string
   readonly out: () => string
   readonly ready: () => Promise<string>
   readonly api: (method: string, path: string, body?: unknown, more?: object) => Promise<Reply>
@@ -103,6 +105,8 @@ ${routes}`,
       return child
     },
     port: port as number,
+    admin: `http://127.0.0.1:${admin}`,
+    file,
     out: () => text,
     ready: readiness,
     api: async (method, path, body, more = {}) => {

@@ -4,6 +4,8 @@ import type { TestServer } from './postgres.ts'
 
 /** An address of a database, behind which it may be slow, gone, or another one. */
 export interface HeldProxy {
+  /** That the database sent, to all clients. */
+  readonly bytes: () => number
   /** Of a database of a server, as gateways reach it. */
   readonly urlOf: (url: string) => string
   /** Nothing that either side sends arrives any more, until `release`. */
@@ -17,6 +19,7 @@ export interface HeldProxy {
 export async function startProxy(first: TestServer): Promise<HeldProxy> {
   let path = socketOf(first)
   let isHeld = false
+  let bytes = 0
   const open = new Set<Socket>()
   const server = createServer((client) => {
     const upstream = connect(path)
@@ -25,7 +28,10 @@ export async function startProxy(first: TestServer): Promise<HeldProxy> {
       [upstream, client],
     ] as const) {
       open.add(from)
-      from.on('data', (bytes) => to.write(bytes))
+      from.on('data', (piece) => {
+        if (from === upstream) bytes += piece.length
+        to.write(piece)
+      })
       from.on('error', () => to.destroy())
       from.on('close', () => {
         open.delete(from)
@@ -38,6 +44,7 @@ export async function startProxy(first: TestServer): Promise<HeldProxy> {
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   return {
+    bytes: () => bytes,
     urlOf: (url) => url.replace(/@[^/]+\//, `@127.0.0.1:${port}/`),
     hold: () => {
       isHeld = true

@@ -7,6 +7,7 @@ import { after, afterEach, before, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { JsonValue } from '../../src/model/json.ts'
 import { type Change, etagOf } from '../../src/sources/database/configuration.ts'
+import { startProxy } from './held-proxy.ts'
 import { SKIPPED, startServer, type TestServer } from './postgres.ts'
 import { openReplica, type Replica } from './replica.ts'
 
@@ -289,4 +290,59 @@ describe('a store', { skip: SKIPPED }, () => {
     assert.equal((await a.write(set('routes', 'odd', odd))).kind, 'stored')
     assert.deepEqual(find(a, 'odd')?.value, odd)
   })
+
+  it('reads what changed, and not all that is stored', async () => {
+    const proxy = await startProxy(server)
+    try {
+      const url = proxy.urlOf(await server.database())
+      const [a, b] = [await opened(url), await opened(url)]
+      const names = Array.from({ length: 1_000 }, (_, n) => `route-${n}`)
+      const all = names.map((name) => set('routes', name, route(name)))
+      assert.equal((await a.write(...all)).kind, 'stored')
+      await until('all are there', () => b.store.stored.length === names.length)
+      const untouched = b.store.stored.find(({ id }) => id === 'route-7')
+      const before = proxy.bytes()
+      const other = set('routes', 'route-1', route('route-1', { hostnames: ['a'] }), '*')
+      assert.equal((await a.write(other, { action: 'revert', ...ROUTE_2 })).kind, 'stored')
+      await until('the other replica has it', () => b.store.state.revision === 2)
+      assert.ok(proxy.bytes() - before < 20_000, `${proxy.bytes() - before} bytes`)
+      assert.equal(
+        b.store.stored.find(({ id }) => id === 'route-7'),
+        untouched,
+      )
+      assert.deepEqual(find(b, 'route-1')?.value, route('route-1', { hostnames: ['a'] }))
+      assert.equal(find(b, 'route-2'), undefined)
+      assert.equal(b.store.stored.length, names.length - 1)
+    } finally {
+      await Promise.all(open.splice(0).map((replica) => replica.close()))
+      await proxy.close()
+    }
+  })
+
+  it('is read anew if its history is another than what is known', async () => {
+    const url = await server.database()
+    const [a, b] = [await opened(url), await opened(url)]
+    for (const name of ['one', 'two', 'three']) await a.write(set('routes', name, route(name)))
+    await until('it is known', () => b.store.state.revision === 3)
+    // As after a failover that lost the last changes, and after others since.
+    for (const table of ['resources', 'history', 'changes']) {
+      await server.query(`delete from portcullis_${table} where revision > 1`, [], url)
+    }
+    const elsewhere = await opened(url, { author: 'bob' })
+    for (const name of ['second', 'third', 'fourth']) {
+      assert.equal((await elsewhere.write(set('routes', name, route(name)))).kind, 'stored')
+    }
+    const names = ['fourth', 'one', 'orders', 'second', 'third']
+    for (const replica of [a, b]) {
+      await until('it has what the database has', () => replica.store.state.revision === 4)
+      const shown = replica.configuration.view()?.merged.resources ?? []
+      const routes = shown.filter(({ kind }) => kind === 'routes').map(({ id }) => id)
+      assert.deepEqual(routes.sort(), names)
+    }
+    // Whoever writes builds on that, too.
+    assert.equal((await a.write(set('routes', 'fifth', route('fifth')))).kind, 'stored')
+    await until('it is there', () => find(b, 'fifth') !== undefined)
+  })
 })
+
+const ROUTE_2 = { kind: 'routes', id: 'route-2', ifMatch: '*' } as const

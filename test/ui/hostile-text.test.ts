@@ -58,7 +58,23 @@ const MADE: Readonly<Record<string, unknown>> = {
         allowedModels: [LINK],
       },
     ],
-    budgets: [{ policy: LINK, measure: LINK, amount: 1, per: LINK, key: LINK, models: [LINK] }],
+    budgets: [
+      {
+        ...{ policy: LINK, measure: LINK, amount: 1, per: LINK, key: LINK, models: [LINK] },
+        use: { callers: 1, used: 1, maxUsed: 1, ends: LINK },
+      },
+    ],
+  },
+  '/api/llm/usage': {
+    from: 'memory',
+    since: '2026-11-16T00:00:00.000Z',
+    step: 60,
+    points: [
+      {
+        ...{ time: '2026-11-16T00:00:00.000Z', provider: LINK, model: LINK, requests: 1 },
+        ...{ inputTokens: 1, outputTokens: 1, cost: 1 },
+      },
+    ],
   },
   '/api/mcp/servers': {
     backends: [{ backend: 'example', servers: [{ name: 's', transport: LINK }] }],
@@ -75,6 +91,27 @@ const MADE: Readonly<Record<string, unknown>> = {
     isCut: false,
     milliseconds: 1,
   },
+}
+
+const TOOL = {
+  name: `tool${SCRIPT}`,
+  title: SCRIPT,
+  description: `${SCRIPT} <a href="${LINK}">x</a>`,
+  inputSchema: { properties: { [SCRIPT]: { description: SCRIPT } } },
+}
+
+/** What an MCP server responds to each method, all of it hostile. */
+const RESULTS: Readonly<Record<string, unknown>> = {
+  initialize: { protocolVersion: '2025-06-18', serverInfo: { name: SCRIPT }, instructions: SCRIPT },
+  'tools/list': { tools: [TOOL] },
+  'tools/call': { content: [{ type: 'text', text: `result${SCRIPT}` }] },
+}
+
+function playedAs(request: string): unknown {
+  const { method = '' } = JSON.parse(JSON.parse(request).body || '{}')
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, result: RESULTS[method] ?? {} })
+  const headers = { 'content-type': 'application/json', 'mcp-session-id': SCRIPT }
+  return { status: 200, headers, body, isCut: false, milliseconds: 1 }
 }
 
 describe('hostile text', { skip: WITHOUT_BROWSER }, () => {
@@ -116,8 +153,9 @@ describe('hostile text', { skip: WITHOUT_BROWSER }, () => {
       if (pathname.endsWith('/tail')) return route.fulfill({ contentType: 'text/event-stream' })
       const made = MADE[pathname]
       if (made !== undefined) {
-        const isPlayed = pathname === '/api/playground'
-        return route.fulfill({ json: isPlayed ? made : poison(made) })
+        const sent = route.request().postData() ?? ''
+        if (pathname !== '/api/playground') return route.fulfill({ json: poison(made) })
+        return route.fulfill({ json: sent.includes('jsonrpc') ? playedAs(sent) : made })
       }
       const response = await route.fetch()
       if (!/json/.test(response.headers()['content-type'] ?? '')) return route.fulfill({ response })
@@ -136,6 +174,12 @@ describe('hostile text', { skip: WITHOUT_BROWSER }, () => {
     await page.getByRole('button', { name: 'Send' }).first().click()
     await page.locator('pre', { hasText: 'onerror=alert(1)' }).waitFor()
     await assertHarmless(page, 'the response of a model')
+    await page.goto(`${gateway.ui}mcp`)
+    await settled(page)
+    await page.getByRole('button', { name: 'List the tools' }).first().click()
+    await page.getByRole('button', { name: 'Call tool' }).first().click()
+    await page.locator('pre', { hasText: 'result' }).waitFor()
+    await assertHarmless(page, 'tools of an MCP server')
     await context.close()
     assert.deepEqual(wrong, [])
   })

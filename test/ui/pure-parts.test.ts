@@ -7,6 +7,7 @@ import type { Decision } from '../../ui/src/api/shapes.ts'
 import { changesIn } from '../../ui/src/config/changes-in.ts'
 import { testFileOf } from '../../ui/src/decisions/test-file.ts'
 import { lineDiff } from '../../ui/src/history/line-diff.ts'
+import { chartOf, totalOf } from '../../ui/src/llm/usage-series.ts'
 import { ruleBlocks, withRules } from '../../ui/src/policies/rule-blocks.ts'
 import { readClaims } from '../../ui/src/sandbox/request.ts'
 
@@ -161,5 +162,46 @@ describe('requests of the UI', () => {
     setImmediate(() => gone.abort())
     await assert.rejects(sent)
     assert.deepEqual(told, [])
+  })
+})
+
+describe('usage over time', () => {
+  const since = '2026-11-16T12:00:30.000Z'
+  const point = (minute: number, model: string, tokens: number) => ({
+    time: new Date(Date.UTC(2026, 10, 16, 12, minute)).toISOString(),
+    ...{
+      provider: 'p',
+      model,
+      requests: 1,
+      inputTokens: tokens,
+      outputTokens: 1,
+      cost: tokens / 8,
+    },
+  })
+  const usage = (points: readonly ReturnType<typeof point>[]) =>
+    ({ from: 'memory', since, step: 60, points }) as const
+
+  it('has a value for each step, and none is lost', () => {
+    const now = Date.UTC(2026, 10, 16, 12, 3)
+    const points = [point(0, 'a', 1), point(2, 'a', 3), point(2, 'b', 9), point(2, 'a', 1)]
+    const { names, rows } = chartOf(usage(points), 'tokens', now)
+    assert.deepEqual(names, ['b', 'a'])
+    const first = Date.UTC(2026, 10, 16, 12) / 1000
+    assert.deepEqual(rows, [
+      [first, first + 60, first + 120, first + 180],
+      [0, 0, 10, 0],
+      [2, 0, 6, 0],
+    ])
+    assert.equal(totalOf(usage(points), 'tokens'), 18)
+    assert.equal(totalOf(usage(points), 'cost'), 14 / 8)
+  })
+
+  it('shows the models that used most, and the others together', () => {
+    const now = Date.UTC(2026, 10, 16, 12, 1)
+    const points = Array.from({ length: 8 }, (_, nth) => point(0, `m${nth}`, nth))
+    const { names, rows } = chartOf(usage(points), 'tokens', now)
+    assert.deepEqual(names, ['m7', 'm6', 'm5', 'm4', 'm3', 'all others'])
+    assert.deepEqual(rows.at(-1), [6, 0])
+    assert.deepEqual(chartOf(usage([]), 'cost', now).rows.length, 1)
   })
 })

@@ -33,6 +33,20 @@ routes:
 - backends: [{ host: "users:80" }]
 `
 
+/** What commands say where there is nothing to say. */
+const SAID: Readonly<Record<Parameters<ApiDeps['runTool']>[0], object>> = {
+  effective: { listeners: [] },
+  lint: { errors: 0, warnings: 0, infos: 0, diagnostics: [] },
+  diff: { differences: [], untold: [] },
+  replay: { requests: 0, unchanged: 0, changed: [], unknown: [], disagreeing: 0, notRead: 0 },
+  suggest: { suggestions: [], without: [] },
+  test: { passed: 0, failed: 0, notRun: 0, uncovered: 0, suites: [] },
+  explain: {
+    ...{ outcome: 'forwarded', gateway: 'default', listener: 'default', route: 'orders/v1' },
+    ...{ notes: [], stages: [] },
+  },
+}
+
 interface Reply {
   readonly status: number
   readonly headers: IncomingMessage['headers']
@@ -44,6 +58,11 @@ interface Sent {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
+}
+
+const USED = {
+  ...{ time: Date.UTC(2026, 10, 16), provider: 'openai', model: 'small', requests: 2 },
+  ...{ inputTokens: 30, outputTokens: 12, cost: 0.25 },
 }
 
 describe('the admin API', () => {
@@ -63,13 +82,19 @@ describe('the admin API', () => {
       diagnostics: [],
       findings: [],
     })
-    const record = { id: 'some-id', time: new Date().toISOString(), stage: 'traffic' }
+    const record = {
+      ...{ id: 'some-id', time: new Date().toISOString(), kind: 'authorization' },
+      ...{ stage: 'traffic', enforced: true, cause: 'no-rules', gateway: 'default' },
+      ...{ source: '127.0.0.1:1', attributes: [] },
+    }
     const deps: ApiDeps = {
       version: '1.2.3',
       status,
       find: async ({ id }) =>
         (id === undefined || id === 'some-id' ? [{ ...record, verdict: 'denied' }] : []) as never,
       readMetrics: async () => createMetrics().read(),
+      usageOf: async () => ({ from: 'memory', points: [USED] }),
+      budgetUse: async () => undefined,
       configuration: new Configuration({
         file,
         environment: {},
@@ -78,7 +103,7 @@ describe('the admin API', () => {
       }),
       runTool: async (command, args) => {
         ran = [command, ...args]
-        return { code: 0, out: '{"listeners":[]}', err: '' }
+        return { code: 0, out: JSON.stringify(SAID[command]), err: '' }
       },
       log: createLogger({ format: 'text', level: 'info', write: () => {} }),
       secrets: [],
@@ -127,6 +152,7 @@ describe('the admin API', () => {
     ['GET', '/api/metrics/summary'],
     ['GET', '/api/llm/catalogue'],
     ['GET', '/api/llm/keys'],
+    ['GET', '/api/llm/usage'],
     ['GET', '/api/mcp/servers'],
     ['GET', '/api/logging'],
     ['PUT', '/api/logging', { level: 'debug' }],
@@ -165,7 +191,7 @@ describe('the admin API', () => {
     const writing = ['/api/config/changes', '/api/config/rollback', '/api/config/rotate']
     const others = ['/api/openapi.json', '/api/decisions/tail', '/api/config/edits']
     const known = ENDPOINTS.filter(({ path, role }) => role === 'viewer' && !others.includes(path))
-    assert.equal(known.length, 26)
+    assert.equal(known.length, 27)
     assert.ok(writing.every((path) => ENDPOINTS.some((one) => one.path === path)))
   })
 

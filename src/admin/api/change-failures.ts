@@ -2,6 +2,7 @@ import { renderOrigin } from '../../diagnostics/render.ts'
 import { redact } from '../../model/redact.ts'
 import { type ChangeFailure, etagOf } from '../../sources/database/configuration.ts'
 import type { MergedResource } from '../../sources/database/merge.ts'
+import { isResourceKind } from '../../sources/database/resource-kinds.ts'
 import { type ApiReply, problem } from './define.ts'
 import type { ApiDeps } from './deps.ts'
 
@@ -34,12 +35,14 @@ export function renderFailure(failure: ChangeFailure, deps: ApiDeps): ApiReply {
       )
     case 'conflict': {
       const { key, now, wanted } = failure
+      const [kind = ''] = key.split('/')
       const detail =
         now === undefined
           ? `${key} does not exist any more`
           : `${key} is not what you know: somebody changed it since`
       const current = now === undefined ? null : versionOf(now)
-      return problem(412, detail, { current, yours: wanted })
+      const yours = isResourceKind(kind) ? references.hide(kind, wanted) : null
+      return problem(412, detail, { current, yours })
     }
     case 'unknown-secret':
       return problem(

@@ -20,30 +20,45 @@ import { readOnly, renderFailure } from './change-failures.ts'
 import { findResource, formattedAs, resourceOf, resourceSchema, withView } from './config.ts'
 import { type ApiReply, anyJson, type Call, type Endpoint, ok, problem } from './define.ts'
 import type { ApiDeps } from './deps.ts'
-import { diagnosticSchema } from './process.ts'
+import { diagnosticSchema } from './reports.ts'
+
+const WITHOUT_NUL = /^[^\0]*$/
+const id = z.string().min(1).max(512).regex(WITHOUT_NUL, 'a NUL character is no part of a name')
 
 const change = z
   .discriminatedUnion('action', [
     z.strictObject({
       action: z.literal('set'),
       kind: z.enum(RESOURCE_KINDS),
-      id: z.string().min(1).max(512),
+      id,
       value: anyJson,
       ifMatch: z.string().optional().describe('The ETag of what is changed; `none`: it is new.'),
     }),
     z.strictObject({
       action: z.enum(['delete', 'revert']).describe('revert: what the baseline says holds again.'),
       kind: z.enum(RESOURCE_KINDS),
-      id: z.string().min(1).max(512),
+      id,
       ifMatch: z.string().optional().describe('The ETag of what is changed.'),
     }),
   ])
   .meta({ id: 'Change' })
 
-export const changesSchema = z.array(change).min(1).max(10_000)
+const changesSchema = z.array(change).min(1).max(10_000)
+
+/** Of what is only tried: without any, it is what runs that is looked at. */
+export const proposedChanges = z
+  .array(change)
+  .max(10_000)
+  .optional()
+  .describe('What is tried on top of what runs; nothing is stored.')
 
 const stored = z.object({ revision: z.int() }).meta({ id: 'Stored' })
-const comment = z.string().max(1_000).default('').describe('For the history.')
+const comment = z
+  .string()
+  .max(1_000)
+  .regex(WITHOUT_NUL, 'a NUL character is no part of a comment')
+  .default('')
+  .describe('For the history.')
 
 const PRECONDITIONS = {
   'if-match': 'The ETag of the resource as you know it, or *; needed if it exists.',
@@ -104,15 +119,17 @@ export const CHANGE_ENDPOINTS: readonly Endpoint[] = [
     path: '/api/config/validate',
     summary: 'What there would be to say of the configuration with these changes; stores nothing.',
     role: 'viewer',
-    body: z.strictObject({ changes: changesSchema }),
+    body: z.strictObject({ changes: proposedChanges }),
     responses: {
       200: {
         description: 'Messages.',
-        schema: z.object({ isValid: z.boolean(), diagnostics: z.array(diagnosticSchema) }),
+        schema: z
+          .object({ isValid: z.boolean(), diagnostics: z.array(diagnosticSchema) })
+          .meta({ id: 'Validation' }),
       },
     },
     run: async (call, deps) => {
-      const { changes } = call.body as { readonly changes: readonly Change[] }
+      const { changes = [] } = call.body as { readonly changes?: readonly Change[] }
       const view = deps.configuration.preview(changes)
       if ('why' in view) return renderFailure(view, deps)
       const diagnostics = await deps.configuration.validate(view)

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml'
 import * as z from 'zod'
 import type { JsonValue } from '../../model/json.ts'
-import { redact } from '../../model/redact.ts'
+import { HIDDEN, isCredentialName, redact } from '../../model/redact.ts'
 import {
   type Configuration,
   type ConfigurationView,
@@ -58,14 +58,16 @@ export const CONFIG_ENDPOINTS: readonly Endpoint[] = [
     responses: {
       200: {
         description: 'An outline.',
-        schema: z.object({
-          file: z.string(),
-          mode: z.enum(['readonly', 'database']),
-          revision: z.int(),
-          digest: z.string().nullable().describe('SHA-256 of the file.'),
-          counts: z.record(z.string(), z.int()).describe('Resources by kind.'),
-          edits: z.object({ merged: z.int(), added: z.int(), hidden: z.int(), drifted: z.int() }),
-        }),
+        schema: z
+          .object({
+            file: z.string(),
+            mode: z.enum(['readonly', 'database']),
+            revision: z.int(),
+            digest: z.string().nullable().describe('SHA-256 of the file.'),
+            counts: z.record(z.string(), z.int()).describe('Resources by kind.'),
+            edits: z.object({ merged: z.int(), added: z.int(), hidden: z.int(), drifted: z.int() }),
+          })
+          .meta({ id: 'ConfigOutline' }),
       },
     },
     run: (_, { configuration }) =>
@@ -244,9 +246,8 @@ function hideCredentials(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(hideCredentials)
   return Object.fromEntries(
     Object.entries(value).map(([key, member]) => {
-      const isSecret =
-        typeof member === 'string' && /^(?:url|key|password|token|secret)$/i.test(key)
-      return [key, isSecret ? '(secret)' : hideCredentials(member)]
+      const isSecret = typeof member === 'string' && (key === 'url' || isCredentialName(key))
+      return [key, isSecret ? HIDDEN : hideCredentials(member)]
     }),
   )
 }

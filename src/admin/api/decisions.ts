@@ -2,14 +2,11 @@ import * as z from 'zod'
 import type { DecisionQuery } from '../../telemetry/decision-ring.ts'
 import { type Endpoint, GUARDING, ok, problem } from './define.ts'
 import type { ApiDeps } from './deps.ts'
+import { decisionRecord } from './reports.ts'
 
 const LIMIT = 100
 const MAX = 10_000
 const VERDICTS = ['allowed', 'denied', 'skipped', 'would-deny'] as const
-
-const record = z
-  .looseObject({ id: z.string(), time: z.string(), stage: z.string(), verdict: z.string() })
-  .meta({ id: 'Decision', description: 'A record of a decision: see docs/reference/decisions.md.' })
 
 const filters = {
   policy: z.string().optional().describe('Decisions in which this policy had a say.'),
@@ -27,7 +24,7 @@ const search = z.object({
   limit: z.coerce.number().int().min(1).max(MAX).default(LIMIT).describe('Max number of records.'),
 })
 
-const ofId = z.object({ id: z.string(), decisions: z.array(record) })
+const ofId = z.object({ id: z.string(), decisions: z.array(decisionRecord) })
 
 export const DECISION_ENDPOINTS: readonly Endpoint[] = [
   {
@@ -37,7 +34,10 @@ export const DECISION_ENDPOINTS: readonly Endpoint[] = [
     role: 'viewer',
     query: search,
     responses: {
-      200: { description: 'The records.', schema: z.object({ decisions: z.array(record) }) },
+      200: {
+        description: 'The records.',
+        schema: z.object({ decisions: z.array(decisionRecord) }),
+      },
     },
     run: async ({ query }, { find }) => ok({ decisions: await find(wanted(query)) }),
   },

@@ -1,8 +1,10 @@
+import type { ValidPolicy } from '../../model/policy.ts'
 import type { Configuration } from '../../sources/database/configuration.ts'
 import type { DecisionRecord } from '../../telemetry/decision-record.ts'
 import type { DecisionQuery } from '../../telemetry/decision-ring.ts'
 import type { MetricView } from '../../telemetry/exposition.ts'
 import type { Logger } from '../../telemetry/log.ts'
+import type { UsageRow } from '../../telemetry/usage-history.ts'
 import type { Status } from '../answers.ts'
 
 export type FindDecisions = (query: DecisionQuery) => Promise<readonly DecisionRecord[]>
@@ -13,11 +15,28 @@ export interface ApiDeps {
   readonly status: () => Status
   readonly find: FindDecisions
   readonly readMetrics: () => Promise<Iterable<MetricView>>
+  /** What calls to models used since a time, by steps, both in milliseconds. */
+  readonly usageOf: (search: { readonly since: number; readonly step: number }) => Promise<{
+    readonly from: 'database' | 'memory'
+    readonly points: readonly UsageRow[]
+  }>
+  /** What was used of each budget of a policy; undefined: that is not known now. */
+  readonly budgetUse: (policy: ValidPolicy) => Promise<readonly UsedBudget[] | undefined>
   readonly configuration: Configuration
   readonly runTool: RunTool
   readonly log: Pick<Logger, 'level' | 'setLevel' | 'info'>
   /** Texts that are shown to nobody. */
   readonly secrets: readonly string[]
+}
+
+/** In the units that the budget is written in. */
+export interface UsedBudget {
+  /** Values of its key for which anything was used. */
+  readonly callers: number
+  readonly used: number
+  readonly maxUsed: number
+  /** When the period ends, RFC 3339. */
+  readonly ends: string
 }
 
 /** A command of `portcullis`, run apart so that neither requests nor the gateway depend on it. */

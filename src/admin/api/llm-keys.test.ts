@@ -36,7 +36,9 @@ llm:
     { environment: {} },
   )
   const endpoint = ENDPOINTS.find(({ path }) => path === '/api/llm/keys')
-  const deps = { status: () => ({ model: result.value }), secrets: [] }
+  const use = { callers: 2, used: 1.5, maxUsed: 1, ends: '2026-11-17T00:00:00.000Z' }
+  const budgetUse = async () => [use]
+  const deps = { status: () => ({ model: result.value }), secrets: [], budgetUse }
   const reply = await endpoint?.run({} as never, deps as never)
   assert.deepEqual(reply?.body, {
     keys: [
@@ -63,6 +65,7 @@ llm:
         per: 'Day',
         key: 'apiKey.owner',
         models: null,
+        use,
       },
       {
         policy: 'route:llm',
@@ -71,6 +74,7 @@ llm:
         per: 'Minute',
         key: null,
         models: ['small*'],
+        use: null,
       },
     ],
   })

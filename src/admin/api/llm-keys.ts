@@ -3,6 +3,7 @@ import type { Model } from '../../model/model.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { redact } from '../../model/redact.ts'
 import { type Endpoint, ok } from './define.ts'
+import type { ApiDeps } from './deps.ts'
 
 const key = z.object({
   policy: z.string(),
@@ -19,9 +20,20 @@ const budget = z.object({
   per: z.string(),
   key: z.string().nullable().describe('Counted for each value of this expression; null: for all.'),
   models: z.array(z.string()).nullable().describe('Null: all.'),
+  use: z
+    .object({
+      callers: z.int().describe('Values of the key for which anything was used.'),
+      used: z.number().describe('By all of them together, in units of the budget.'),
+      maxUsed: z.number().describe('By the one that used most.'),
+      ends: z.string().describe('When the period ends, RFC 3339.'),
+    })
+    .nullable()
+    .describe('Of the period that runs, with what is reserved for calls; null: not known now.'),
 })
 
-const keysAndBudgets = z.object({ keys: z.array(key), budgets: z.array(budget) })
+const keysAndBudgets = z
+  .object({ keys: z.array(key), budgets: z.array(budget) })
+  .meta({ id: 'KeysAndBudgets' })
 
 /** As `policies/api-key` has it; neither keys nor their digests are shown. */
 interface StoredKey {
@@ -45,15 +57,20 @@ export const LLM_KEYS: Endpoint = {
   summary: 'API keys, without the keys themselves, and the budgets of calls to models.',
   role: 'viewer',
   responses: { 200: { description: 'By policy.', schema: keysAndBudgets } },
-  run: (_, { status, secrets }) => {
-    const { model } = status()
-    return ok(redact(keysAndBudgetsOf(model, Date.now()), { texts: secrets }))
+  run: async (_, { status, secrets, budgetUse }) => {
+    const found = await keysAndBudgetsOf(status().model, Date.now(), budgetUse)
+    return ok(redact(found, { texts: secrets }))
   },
 }
 
-function keysAndBudgetsOf(model: Model | undefined, now: number): z.output<typeof keysAndBudgets> {
+async function keysAndBudgetsOf(
+  model: Model | undefined,
+  now: number,
+  budgetUse: ApiDeps['budgetUse'],
+): Promise<z.output<typeof keysAndBudgets>> {
   const policies = [...policiesIn(model)]
   const of = (kind: string) => policies.filter((one) => one.kind === kind)
+  const uses = await Promise.all(of('budgets').map((policy) => budgetUse(policy)))
   return {
     keys: of('apiKey').flatMap(({ policy, value }) =>
       (value as { readonly keys: readonly StoredKey[] }).keys.map(
@@ -66,15 +83,16 @@ function keysAndBudgetsOf(model: Model | undefined, now: number): z.output<typeo
         }),
       ),
     ),
-    budgets: of('budgets').flatMap(({ policy, value }) =>
+    budgets: of('budgets').flatMap(({ policy, value }, at) =>
       (value as readonly StoredBudget[]).map(
-        ({ measure, amount, per, key: by = null, models = null }) => ({
+        ({ measure, amount, per, key: by = null, models = null }, index) => ({
           policy,
           measure,
           amount,
           per,
           key: by,
           models: models === null ? null : [...models],
+          use: uses[at]?.[index] ?? null,
         }),
       ),
     ),

@@ -105,9 +105,11 @@ function jsonSchemaOf(
   io: 'input' | 'output',
   schemas: Record<string, unknown>,
 ): unknown {
-  const { $schema: _, $defs = {}, ...json } = z.toJSONSchema(schema, { io, unrepresentable: 'any' })
+  // As a member of something: what is converted itself is never a reference.
+  const whole = z.toJSONSchema(z.object({ it: schema }), { io, unrepresentable: 'any' })
+  const { $defs = {}, properties } = whole
   const moved = (value: unknown) =>
     JSON.parse(JSON.stringify(value).replaceAll('"#/$defs/', '"#/components/schemas/'))
   for (const [name, shape] of Object.entries($defs)) schemas[name] = moved(shape)
-  return moved(json)
+  return moved(properties?.['it'])
 }

@@ -4,18 +4,21 @@ import type { Change } from '../../sources/database/configuration.ts'
 import { textForTools } from '../../sources/database/tool-text.ts'
 import { chainLine, FIRST_LINK } from '../../telemetry/decision-chain.ts'
 import { renderFailure } from './change-failures.ts'
-import { changesSchema } from './config-changes.ts'
+import { proposedChanges } from './config-changes.ts'
 import { type ApiReply, anyJson, type Endpoint, ok, problem } from './define.ts'
 import type { ApiDeps, ToolResult } from './deps.ts'
 import { keepEffective } from './effective-filter.ts'
+import {
+  diffReport,
+  effectiveReport,
+  explainReport,
+  lintReport,
+  replayReport,
+  suggestReport,
+  testReport,
+} from './reports.ts'
 
-const report = z.looseObject({}).describe('As the command says it with --json.')
-
-const proposed = {
-  changes: changesSchema
-    .optional()
-    .describe('What is tried on top of what runs; nothing is stored.'),
-}
+const proposed = { changes: proposedChanges }
 
 const hypothetical = z.strictObject({
   ...proposed,
@@ -24,9 +27,11 @@ const hypothetical = z.strictObject({
   claims: z.record(z.string(), anyJson).optional().describe('Of the token.'),
   apiKey: z.record(z.string(), anyJson).optional().describe('Metadata of the API key.'),
   user: z.string().optional().describe('Of basic authentication.'),
+  body: z.string().max(1_000_000).optional().describe('Of the request.'),
   source: z.string().optional().describe('The address of the client.'),
   sni: z.string().optional().describe('The server name.'),
   identity: z.string().optional().describe('The SPIFFE id of the certificate.'),
+  certificate: z.record(z.string(), anyJson).optional().describe('What else is in it.'),
   listener: z.string().optional().describe('gateway/listener.'),
   backend: z.string().optional().describe('One of several.'),
   provider: z.string().optional().describe('Of an AI backend.'),
@@ -44,9 +49,7 @@ export const POLICY_ENDPOINTS: readonly Endpoint[] = [
       route: z.string().optional().describe('Only this route.'),
       backend: z.string().optional().describe('Only ways to this backend.'),
     }),
-    responses: {
-      200: { description: 'As `portcullis effective --json` says it.', schema: report },
-    },
+    responses: { 200: { description: 'The report.', schema: effectiveReport } },
     run: async ({ query }, deps) =>
       tool(deps, 'effective', ['-f', 'FILES/config.json', '--json'], [], {}, (found) =>
         keepEffective(found, query),
@@ -58,17 +61,17 @@ export const POLICY_ENDPOINTS: readonly Endpoint[] = [
     summary: 'What would be wrong with the policies.',
     role: 'viewer',
     body: z.strictObject(proposed),
-    responses: { 200: { description: 'As `portcullis lint` says it.', schema: report } },
+    responses: { 200: { description: 'The report.', schema: lintReport } },
     run: ({ body }, deps) =>
       tool(deps, 'lint', ['--format', 'json', 'FILES/config.json'], changesOf(body)),
   },
   {
     method: 'POST',
     path: '/api/policies/diff',
-    summary: 'Which requests the changes newly admit or reject, with examples.',
+    summary: 'Which requests the changes newly admit or deny, with examples.',
     role: 'viewer',
-    body: z.strictObject({ changes: changesSchema }),
-    responses: { 200: { description: 'As `portcullis diff --json` says it.', schema: report } },
+    body: z.strictObject(proposed),
+    responses: { 200: { description: 'The report.', schema: diffReport } },
     run: ({ body }, deps) =>
       tool(deps, 'diff', ['FILES/before.json', 'FILES/config.json', '--json'], changesOf(body)),
   },
@@ -77,8 +80,8 @@ export const POLICY_ENDPOINTS: readonly Endpoint[] = [
     path: '/api/policies/replay',
     summary: 'Which of the recorded requests the changes would decide otherwise.',
     role: 'viewer',
-    body: z.strictObject({ changes: changesSchema }),
-    responses: { 200: { description: 'As `portcullis replay --json` says it.', schema: report } },
+    body: z.strictObject(proposed),
+    responses: { 200: { description: 'The report.', schema: replayReport } },
     run: async ({ body }, deps) => {
       const lines = await recordedLines(deps)
       if (lines.length === 0) return problem(409, 'there are no recorded decisions yet')
@@ -94,7 +97,7 @@ export const POLICY_ENDPOINTS: readonly Endpoint[] = [
     summary: 'Allow rules that admit the recorded requests, each with what it would deny.',
     role: 'viewer',
     query: z.object({ route: z.string().optional().describe('Only this route.') }),
-    responses: { 200: { description: 'As `portcullis suggest --json` says it.', schema: report } },
+    responses: { 200: { description: 'The report.', schema: suggestReport } },
     run: async ({ query }, deps) => {
       const lines = await recordedLines(deps)
       if (lines.length === 0) return problem(409, 'there are no recorded decisions yet')
@@ -113,12 +116,17 @@ export const POLICY_ENDPOINTS: readonly Endpoint[] = [
     body: z.strictObject({
       ...proposed,
       suite: z.record(z.string(), anyJson).describe('As in a test file, without `config`.'),
+      allowsNotKnown: z
+        .boolean()
+        .default(false)
+        .describe('Invariants that are neither proven nor refuted pass.'),
     }),
-    responses: { 200: { description: 'As `portcullis test --json` says it.', schema: report } },
+    responses: { 200: { description: 'The report.', schema: testReport } },
     run: ({ body }, deps) => {
-      const { suite } = body as { readonly suite: object }
+      const { suite, allowsNotKnown } = body as SentSuite
       const files = { 'suite.json': JSON.stringify({ ...suite, config: 'config.json' }) }
-      return tool(deps, 'test', ['--json', 'FILES/suite.json'], changesOf(body), files)
+      const more = allowsNotKnown ? ['--allow-not-known'] : []
+      return tool(deps, 'test', ['--json', ...more, 'FILES/suite.json'], changesOf(body), files)
     },
   },
   {
@@ -127,16 +135,25 @@ export const POLICY_ENDPOINTS: readonly Endpoint[] = [
     summary: 'What would be decided about a request, rule by rule.',
     role: 'viewer',
     body: hypothetical,
-    responses: { 200: { description: 'As `portcullis explain --json` says it.', schema: report } },
-    run: ({ body }, deps) =>
-      tool(deps, 'explain', explainArgs(body as z.output<typeof hypothetical>), changesOf(body)),
+    responses: { 200: { description: 'The report.', schema: explainReport } },
+    run: ({ body: sent }, deps) => {
+      const { body, ...given } = sent as z.output<typeof hypothetical>
+      const args = explainArgs(given)
+      if (args.some((arg) => arg.length > MAX_ARGUMENT) || args.join('').length > MAX_ARGUMENTS) {
+        return problem(413, 'the headers and claims are too long to be explained')
+      }
+      // By a file: an argument of a command cannot be that long.
+      const more = body === undefined ? [] : ['--body-file', 'FILES/body']
+      const files: Readonly<Record<string, string>> = body === undefined ? {} : { body }
+      return tool(deps, 'explain', [...args, ...more], changesOf(sent), files)
+    },
   },
   {
     method: 'GET',
     path: '/api/decisions/{id}/explain',
     summary: 'What would be decided now about the request of a recorded decision.',
     role: 'viewer',
-    responses: { 200: { description: 'As `portcullis explain --json` says it.', schema: report } },
+    responses: { 200: { description: 'The report.', schema: explainReport } },
     run: async ({ parts }, deps) => {
       const { id = '' } = parts
       const records = await deps.find({ id, limit: 100 })
@@ -156,19 +173,29 @@ async function recordedLines(deps: ApiDeps): Promise<readonly string[]> {
   return records.toReversed().map((one) => `${JSON.stringify(one)}\n`)
 }
 
+interface SentSuite {
+  readonly suite: object
+  readonly allowsNotKnown: boolean
+}
+
+/** Characters; systems have bounds of their own, of one argument and of all. */
+const MAX_ARGUMENT = 30_000
+const MAX_ARGUMENTS = 200_000
+
 function changesOf(body: unknown): readonly Change[] {
   return (body as { readonly changes?: readonly Change[] }).changes ?? []
 }
 
 /** With `=`, so that no value is taken for an option. */
-function explainArgs(given: z.output<typeof hypothetical>): readonly string[] {
-  const { request, headers, claims, apiKey } = given
+function explainArgs(given: Omit<z.output<typeof hypothetical>, 'body'>): readonly string[] {
+  const { request, headers, claims, apiKey, certificate } = given
   const json = (value: unknown) => (value === undefined ? undefined : JSON.stringify(value))
   const options: readonly (readonly [string, string | undefined])[] = [
     ['request', request],
     ...headers.map((header) => ['header', header] as const),
     ['claims', json(claims)],
     ['api-key', json(apiKey)],
+    ['certificate', json(certificate)],
     ...(['user', 'source', 'sni', 'identity', 'listener', 'backend', 'provider'] as const).map(
       (name) => [name, given[name]] as const,
     ),

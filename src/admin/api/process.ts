@@ -5,7 +5,9 @@ import { ROLES } from '../callers.ts'
 import { type Endpoint, ok, problem } from './define.ts'
 import type { ApiDeps } from './deps.ts'
 import { LLM_KEYS } from './llm-keys.ts'
+import { LLM_USAGE } from './llm-usage.ts'
 import { summariseMetrics } from './metrics-summary.ts'
+import { diagnosticSchema } from './reports.ts'
 
 const storage = z.object({
   mode: z.enum(['readonly', 'database']),
@@ -27,33 +29,31 @@ const health = z
 
 const level = z.object({ level: z.enum([...LEVELS, 'off']) }).meta({ id: 'LogLevel' })
 
-const diagnostic = z
-  .looseObject({ code: z.string(), severity: z.string(), message: z.string() })
-  .meta({ id: 'Diagnostic' })
+const catalogue = z
+  .object({
+    backends: z.array(
+      z.object({
+        backend: z.string(),
+        models: z.array(z.object({ name: z.string(), provider: z.string() })),
+        virtualModels: z.array(z.object({ name: z.string(), routing: z.string() })),
+        providers: z.array(
+          z.object({ name: z.string(), provider: z.string(), group: z.int(), address: z.string() }),
+        ),
+      }),
+    ),
+  })
+  .meta({ id: 'Catalogue' })
 
-export const diagnosticSchema = diagnostic
-
-const catalogue = z.object({
-  backends: z.array(
-    z.object({
-      backend: z.string(),
-      models: z.array(z.object({ name: z.string(), provider: z.string() })),
-      virtualModels: z.array(z.object({ name: z.string(), routing: z.string() })),
-      providers: z.array(
-        z.object({ name: z.string(), provider: z.string(), group: z.int(), address: z.string() }),
-      ),
-    }),
-  ),
-})
-
-const servers = z.object({
-  backends: z.array(
-    z.object({
-      backend: z.string(),
-      servers: z.array(z.object({ name: z.string(), transport: z.string() })),
-    }),
-  ),
-})
+const servers = z
+  .object({
+    backends: z.array(
+      z.object({
+        backend: z.string(),
+        servers: z.array(z.object({ name: z.string(), transport: z.string() })),
+      }),
+    ),
+  })
+  .meta({ id: 'McpServers' })
 
 export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
   {
@@ -72,14 +72,16 @@ export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
     responses: {
       200: {
         description: 'The caller.',
-        schema: z.object({
-          name: z.string(),
-          role: z.enum(ROLES).describe('Each may do what those before it may.'),
-          logout: z
-            .string()
-            .nullable()
-            .describe('Where to POST to sign out; null: there is no sign-in.'),
-        }),
+        schema: z
+          .object({
+            name: z.string(),
+            role: z.enum(ROLES).describe('Each may do what those before it may.'),
+            logout: z
+              .string()
+              .nullable()
+              .describe('Where to POST to sign out; null: there is no sign-in.'),
+          })
+          .meta({ id: 'Session' }),
       },
     },
     run: ({ caller: { name, role, cookies } }) =>
@@ -91,7 +93,10 @@ export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
     summary: 'What there is to say of the configuration that runs.',
     role: 'viewer',
     responses: {
-      200: { description: 'Messages.', schema: z.object({ diagnostics: z.array(diagnostic) }) },
+      200: {
+        description: 'Messages.',
+        schema: z.object({ diagnostics: z.array(diagnosticSchema) }),
+      },
     },
     run: (_, { status, secrets }) =>
       ok(redact({ diagnostics: status().diagnostics }, { texts: secrets })),
@@ -102,7 +107,7 @@ export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
     summary: 'What is wrong with the policies that run, as `portcullis lint` says it.',
     role: 'viewer',
     responses: {
-      200: { description: 'Findings.', schema: z.object({ findings: z.array(diagnostic) }) },
+      200: { description: 'Findings.', schema: z.object({ findings: z.array(diagnosticSchema) }) },
     },
     run: (_, { status, secrets }) => {
       const { findings } = status()
@@ -118,27 +123,29 @@ export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
     responses: {
       200: {
         description: 'The numbers.',
-        schema: z.object({
-          requests: z.object({
-            total: z.number(),
-            active: z.number(),
-            byStatus: z.record(z.string(), z.number()),
-            byRoute: z.record(z.string(), z.number()),
-            byReason: z.record(z.string(), z.number()),
-          }),
-          decisions: z.object({
-            byVerdict: z.record(z.string(), z.number()),
-            deniedByPolicy: z.record(z.string(), z.number()),
-          }),
-          authenticationFailures: z.number(),
-          llm: z
-            .object({
-              requests: z.record(z.string(), z.number()),
-              tokens: z.record(z.string(), z.number()),
-              cost: z.record(z.string(), z.number()).describe('In US dollars.'),
-            })
-            .describe('Calls to models, by model.'),
-        }),
+        schema: z
+          .object({
+            requests: z.object({
+              total: z.number(),
+              active: z.number(),
+              byStatus: z.record(z.string(), z.number()),
+              byRoute: z.record(z.string(), z.number()),
+              byReason: z.record(z.string(), z.number()),
+            }),
+            decisions: z.object({
+              byVerdict: z.record(z.string(), z.number()),
+              deniedByPolicy: z.record(z.string(), z.number()),
+            }),
+            authenticationFailures: z.number(),
+            llm: z
+              .object({
+                requests: z.record(z.string(), z.number()),
+                tokens: z.record(z.string(), z.number()),
+                cost: z.record(z.string(), z.number()).describe('In US dollars.'),
+              })
+              .describe('Calls to models, by model.'),
+          })
+          .meta({ id: 'MetricsSummary' }),
       },
     },
     run: async (_, { readMetrics }) => ok(summariseMetrics(await readMetrics())),
@@ -152,6 +159,7 @@ export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
     run: (_, deps) => ok(modelsOf(deps)),
   },
   LLM_KEYS,
+  LLM_USAGE,
   {
     method: 'GET',
     path: '/api/mcp/servers',

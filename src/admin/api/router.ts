@@ -62,6 +62,7 @@ async function respond(
     return problem(405, `only ${allow} is possible here`, {}, { allow })
   }
   const { endpoint, parts } = first
+  if (Object.values(parts).some((part) => part.includes('\0'))) return problem(400, NO_NUL)
   if (!hasRole(caller, endpoint.role)) {
     const has = caller.role === 'none' ? 'has no role' : `is ${caller.role}`
     return problem(403, `this needs the role ${endpoint.role}; ${caller.name} ${has}`)
@@ -83,6 +84,9 @@ function audit({ request, caller }: Call, { status, audited = {} }: ApiReply, { 
   const { name, role } = caller
   log.info('audit', { caller: name, role, method: request.method ?? '', path, status, ...audited })
 }
+
+/** No name has one, and PostgreSQL has no text with one. */
+const NO_NUL = 'a NUL character is no part of a name'
 
 function splitOnce(url: string): readonly string[] {
   const at = url.indexOf('?')
@@ -120,6 +124,7 @@ function queryOf({ query: schema }: Endpoint, search: string): Read {
       const available = names === '' ? 'there are none here' : `available: ${names}`
       return problem(400, `unknown parameter \`${name}\`; ${available}`)
     }
+    if (value.includes('\0')) return problem(400, NO_NUL)
     given[name] = value
   }
   if (schema === undefined) return { value: {} }

@@ -1,6 +1,6 @@
 import type { Client, Notification } from 'pg'
 import { migrate } from './migrations.ts'
-import { readRevision, readRows, type Snapshot } from './rows.ts'
+import { readRevision } from './rows.ts'
 
 export interface FeedEvents {
   readonly connected: () => void
@@ -12,7 +12,8 @@ export interface FeedOptions {
   readonly connect: () => Client
   /** The one that is known; -1: none. */
   readonly revision: () => number
-  readonly take: (snapshot: Snapshot) => void
+  /** `isWhole`: it is not known whether this is the database of before. */
+  readonly read: (client: Client, isWhole: boolean) => Promise<void>
   /** What else is looked at whenever the database is. */
   readonly look: (client: Client) => Promise<void>
   readonly events: FeedEvents
@@ -81,7 +82,7 @@ export class ChangeFeed {
   }
 
   async #connected(opened: () => void): Promise<void> {
-    const { connect, events } = this.#options
+    const { connect, read, events } = this.#options
     const client = connect()
     this.#client = client
     this.#isAwake = false
@@ -97,7 +98,7 @@ export class ChangeFeed {
     await migrate(client)
     // First listen, then read: what is stored in between is heard of.
     await client.query('listen portcullis_changes')
-    await this.#read(client)
+    await read(client, true)
     await this.#options.look(client)
     opened()
     this.isConnected = true
@@ -106,17 +107,10 @@ export class ChangeFeed {
     while (!this.#isClosed && broken === undefined) {
       await this.#pause(jittered(POLL))
       if (this.#isClosed || broken !== undefined) break
-      if ((await readRevision(client)) !== this.#options.revision()) await this.#read(client)
+      if ((await readRevision(client)) !== this.#options.revision()) await read(client, false)
       await this.#options.look(client)
     }
     if (broken !== undefined) throw broken
-  }
-
-  async #read(client: Client): Promise<void> {
-    await client.query('begin isolation level repeatable read read only')
-    const snapshot = await readRows(client)
-    await client.query('commit')
-    this.#options.take(snapshot)
   }
 
   /** Until it is closed, whatever else happens: a database that fails at once is not asked at once. */

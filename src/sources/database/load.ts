@@ -6,7 +6,7 @@ import type { Document } from '../file/document.ts'
 import type { Environment } from '../file/expand.ts'
 import { stampOf } from '../file/file-version.ts'
 import { type Candidates, candidatesFrom, type ReadText } from '../file/files.ts'
-import { type Loaded, loadFileStepwise, readText } from '../file/load.ts'
+import { type Loaded, loadFileSteps, readText } from '../file/load.ts'
 import { readDocument } from '../file/read.ts'
 import { toModel } from '../file/to-model.ts'
 import { type Merged, mergeResources, type StoredResource } from './merge.ts'
@@ -22,15 +22,30 @@ export interface Baseline {
   readonly digest: string
 }
 
+interface Known {
+  readonly file: string
+  readonly environment: Environment
+  readonly text: string
+  readonly baseline: Baseline
+}
+
+/** The last one: it is read for every change and for every look at the configuration. */
+let known: Known | undefined
+
 /** Undefined where it cannot be read: whoever loads the file is told why. */
 export function readBaseline(file: string, environment: Environment): Baseline | undefined {
   const found = readText(file)
   if ('problem' in found) return undefined
   const { text } = found
+  if (known?.file === file && known.environment === environment && known.text === text) {
+    return known.baseline
+  }
   const { value: document } = readDocument(text, { file, environment, how: 'whole' })
   if (document === undefined || hasErrors(document.unfilled())) return undefined
   const digest = createHash('sha256').update(text).digest('hex')
-  return { file, document, resources: resourcesOf(document.value), digest }
+  const baseline = { file, document, resources: resourcesOf(document.value), digest }
+  known = { file, environment, text, baseline }
+  return baseline
 }
 
 /** The baseline with what is stored, as the Model, in small steps; it is not frozen yet. */
@@ -44,7 +59,7 @@ export function* loadMerged(
   yield
   if (baseline === undefined || stored.length === 0) {
     // What is wrong with the file is told by its own reader. If nothing is, the file changed since.
-    const loaded = yield* loadFileStepwise(file, { environment })
+    const loaded = yield* loadFileSteps(file, { environment })
     const isSame = stored.length === 0 || loaded.result.value === undefined
     return isSame ? loaded : yield* loadMerged(file, environment, stored)
   }

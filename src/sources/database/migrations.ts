@@ -4,7 +4,7 @@ export interface Queries {
 }
 
 /** Locks of this program in a database that it may share with others. */
-const LOCKS = { space: 0x706f7274, migrate: 1, write: 2, decisions: 3 } as const
+const LOCKS = { space: 0x706f7274, migrate: 1, write: 2, decisions: 3, usage: 4 } as const
 
 /**
  * In order, and never changed once they were released. Replicas of the version before go on
@@ -60,6 +60,18 @@ const MIGRATIONS: readonly string[] = [
    ) partition by range (time);
    create index portcullis_decisions_of on portcullis_decisions (id);
    create index portcullis_decisions_since on portcullis_decisions (time desc);`,
+  `create table portcullis_usage (
+     time timestamptz not null,
+     replica text not null,
+     provider text not null,
+     model text not null,
+     requests float8 not null,
+     input_tokens float8 not null,
+     output_tokens float8 not null,
+     cost float8 not null,
+     primary key (time, replica, provider, model)
+   ) partition by range (time);
+   alter table portcullis_budgets add column budget text;`,
 ]
 
 /** Brings the tables up to date; several replicas may do so at once, and one of them does. */

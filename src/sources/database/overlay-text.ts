@@ -14,8 +14,12 @@ function storedName(resource: Pick<Resource, 'kind' | 'id'>): string {
  */
 export class OverlayText {
   readonly #start: number
-  readonly #origins: ObjectOrigin[] = []
+  /** Of each line: most of them are never asked for, so that no origin is made of them here. */
+  readonly #objects: string[] = []
+  readonly #fields: string[] = []
   readonly #parts: string[] = []
+  /** Of the resource that is written; one text for each of thousands. */
+  #part = ''
   #length = 0
 
   /** `start`: the offset at which the text begins. */
@@ -27,9 +31,12 @@ export class OverlayText {
     return this.#parts.join('')
   }
 
-  /** Where each of its lines comes from. */
-  get origins(): readonly ObjectOrigin[] {
-    return this.#origins
+  /** Where a line comes from, the first being 0. */
+  originOf(line: number): ObjectOrigin | undefined {
+    const [object, field] = [this.#objects[line], this.#fields[line]]
+    return object === undefined || field === undefined
+      ? undefined
+      : { kind: 'object', object, field }
   }
 
   /** The resource as an entry with its id as the key. */
@@ -40,43 +47,43 @@ export class OverlayText {
     const keyEnd = this.#offset
     this.#write(': ')
     const value = this.#node(resource.value, object, '')
-    this.#endLine(object, '')
+    this.#endLine('\n', object, '')
+    this.#parts.push(this.#part)
+    this.#length += this.#part.length
+    this.#part = ''
     return { key: resource.id, keyStart, keyEnd, value }
   }
 
   get #offset(): number {
-    return this.#start + this.#length
+    return this.#start + this.#length + this.#part.length
   }
 
   #write(text: string): void {
-    this.#parts.push(text)
-    this.#length += text.length
+    this.#part += text
   }
 
-  /** `field`: what the line that ends here holds. */
-  #endLine(object: string, field: string): void {
-    this.#write('\n')
-    this.#origins.push({ kind: 'object', object, field })
+  /** `text`: the end of a line, and `field` what that line holds. */
+  #endLine(text: string, object: string, field: string): void {
+    this.#part += text
+    this.#objects.push(object)
+    this.#fields.push(field)
   }
 
   #node(value: JsonValue, object: string, field: string): Node {
     const start = this.#offset
     if (Array.isArray(value)) {
-      this.#write('[')
-      this.#endLine(object, field)
+      this.#endLine('[\n', object, field)
       const items = value.map((item: JsonValue, index) => {
         const inner = `${field}[${index}]`
         const node = this.#node(item, object, inner)
-        this.#write(',')
-        this.#endLine(object, inner)
+        this.#endLine(',\n', object, inner)
         return node
       })
       this.#write(']')
       return { kind: 'list', items, start, end: this.#offset }
     }
     if (isObject(value)) {
-      this.#write('{')
-      this.#endLine(object, field)
+      this.#endLine('{\n', object, field)
       const entries = Object.entries(value).map(([key, member]) => {
         const inner = field === '' ? key : `${field}.${key}`
         const keyStart = this.#offset
@@ -84,8 +91,7 @@ export class OverlayText {
         const keyEnd = this.#offset
         this.#write(': ')
         const node = this.#node(member ?? null, object, inner)
-        this.#write(',')
-        this.#endLine(object, inner)
+        this.#endLine(',\n', object, inner)
         return { key, keyStart, keyEnd, value: node }
       })
       this.#write('}')

@@ -1,4 +1,4 @@
-import type { ObjectOrigin, Origin } from '../../diagnostics/diagnostic.ts'
+import type { Origin } from '../../diagnostics/diagnostic.ts'
 import type { JsonValue } from '../../model/json.ts'
 import { type Document, lineStarts } from '../file/document.ts'
 import type { Entry, MappingNode, Node } from '../file/node.ts'
@@ -9,7 +9,7 @@ import { keyOf, type ResourceKey, resourcesOf } from './resources.ts'
 
 export interface Overlaid {
   readonly document: Document
-  /** With origins of stored resources where the reader of files says a line after the file. */
+  /** Puts origins of stored resources where the reader of files says a line after the file. */
   readonly placed: <T>(value: T) => T
 }
 
@@ -40,7 +40,6 @@ export function overlayDocument(baseline: Document, { resources, hidden }: Merge
     value[kind] = sectionValue(kind, own)
   }
   const text = ownText + overlay.text
-  const { origins } = overlay
   return {
     document: {
       ...baseline,
@@ -49,7 +48,7 @@ export function overlayDocument(baseline: Document, { resources, hidden }: Merge
       root: { ...root, entries: [...entries.values()] },
       value,
     },
-    placed: (told) => replaceOrigins(told, baseline.file, ownLines, origins),
+    placed: (told) => replaceOrigins(told, baseline.file, ownLines, overlay),
   }
 }
 
@@ -107,44 +106,30 @@ function mappingOf(node: Node): MappingNode {
   return node.kind === 'mapping' ? node : { kind: 'mapping', entries: [], start: 0, end: 0 }
 }
 
-/** A copy where there is something to replace; what has nothing of it stays the same object. */
+/**
+ * In place: what was just read belongs to nobody yet, and a copy of thousands of routes costs more
+ * than to read them. What is frozen was made before, and has no place of this document in it.
+ */
 function replaceOrigins<T>(
   told: T,
   file: string,
   after: number,
-  origins: readonly ObjectOrigin[],
+  overlay: Pick<OverlayText, 'originOf'>,
 ): T {
-  const done = new Map<object, unknown>()
-  return visit(told) as T
+  visit(told)
+  return told
 
-  function visit(value: unknown): unknown {
-    if (typeof value !== 'object' || value === null) return value
-    const known = done.get(value)
-    if (known !== undefined) return known
-    const origin = isFileOrigin(value) && value.file === file ? originAt(value) : undefined
-    const made = origin ?? (Array.isArray(value) ? visitList(value) : visitObject(value))
-    done.set(value, made)
-    return made
-  }
-
-  function originAt({ line }: { readonly line: number }): ObjectOrigin | undefined {
-    return line > after ? origins[line - after - 1] : undefined
-  }
-
-  function visitList(list: readonly unknown[]): unknown {
-    const items = list.map(visit)
-    return items.every((item, index) => item === list[index]) ? list : items
-  }
-
-  function visitObject(object: object): unknown {
-    let copy: Record<string, unknown> | undefined
-    for (const [key, member] of Object.entries(object)) {
-      const next = visit(member)
-      if (next === member) continue
-      copy ??= { ...object }
-      copy[key] = next
+  function visit(value: unknown): void {
+    if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return
+    const holder = value as Record<string, unknown>
+    for (const key in holder) {
+      const member = holder[key]
+      if (typeof member !== 'object' || member === null) continue
+      if (!isFileOrigin(member)) visit(member)
+      else if (member.line > after && member.file === file) {
+        holder[key] = overlay.originOf(member.line - after - 1) ?? member
+      }
     }
-    return copy ?? object
   }
 }
 

@@ -20,11 +20,14 @@ export interface SealedRow {
   readonly time: string
 }
 
-const COLUMNS = `r.kind, r.id, r.state, r.value, r.base, r.revision, r.created, c.author,
-  to_char(c.time at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as time`
+const TIME = `to_char(c.time at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as time`
+const COLUMNS = `r.kind, r.id, r.state, r.value, r.base, r.revision, r.created, c.author, ${TIME}`
 
+/** All rows, or those that changed. */
 export interface Snapshot {
   readonly revision: number
+  /** When the newest change was made: two databases may have different ones of one number. */
+  readonly mark: string
   readonly rows: readonly SealedRow[]
 }
 
@@ -36,11 +39,49 @@ export async function readRevision(client: Queries): Promise<number> {
 
 /** Call it within a transaction that sees one state of the database. */
 export async function readRows(client: Queries): Promise<Snapshot> {
-  const revision = await readRevision(client)
+  const text = `select revision, ${TIME} from portcullis_changes c order by revision desc limit 1`
+  const [newest] = (await client.query(text)).rows as readonly Marked[]
   const { rows } = await client.query(
     `select ${COLUMNS} from portcullis_resources r join portcullis_changes c using (revision)`,
   )
-  return { revision, rows: rows as readonly SealedRow[] }
+  const revision = Number(newest?.revision ?? 0)
+  return { revision, mark: newest?.time ?? '', rows: rows as readonly SealedRow[] }
+}
+
+interface Marked {
+  readonly revision: string
+  readonly time: string
+}
+
+/**
+ * Only the rows that changed since what is known, also those that are gone (`reset`). Undefined
+ * where the database does not have that revision, or has another under its number: after a failover
+ * it may lack what was stored last. Call it within a transaction as well.
+ */
+export async function readRowsSince(
+  client: Queries,
+  { revision, mark }: Pick<Snapshot, 'revision' | 'mark'>,
+): Promise<Snapshot | undefined> {
+  if (revision <= 0) return undefined
+  const ends = await client.query(
+    `select revision, ${TIME} from portcullis_changes c
+     where revision = $1 or revision = (select max(revision) from portcullis_changes)
+     order by revision`,
+    [revision],
+  )
+  const [known, newest = known] = ends.rows as readonly Marked[]
+  if (known === undefined || Number(known.revision) !== revision || known.time !== mark) {
+    return undefined
+  }
+  const now = { revision: Number(newest?.revision), mark: newest?.time ?? '' }
+  if (now.revision === revision) return { ...now, rows: [] }
+  const { rows } = await client.query(
+    `select distinct on (r.kind, r.id) ${COLUMNS}
+     from portcullis_history r join portcullis_changes c using (revision)
+     where r.revision > $1 order by r.kind, r.id, r.revision desc`,
+    [revision],
+  )
+  return { ...now, rows: rows as readonly SealedRow[] }
 }
 
 /** What was stored when a revision was the newest. */
@@ -56,27 +97,29 @@ export async function readRowsAt(client: Queries, revision: number): Promise<rea
   return rows as readonly SealedRow[]
 }
 
-/** Kinds that a newer version added are left alone. */
 export function openRows(
   rows: readonly SealedRow[],
   sealing: Sealing | undefined,
 ): readonly StoredResource[] {
-  return rows.flatMap((row) => {
-    const { kind, id, state, author, time } = row
-    if (!isResourceKind(kind) || state === 'reset') return []
-    const open = (value: JsonValue) => openValue(value, keyOf({ kind, id }), sealing)
-    return {
-      kind,
-      id,
-      state,
-      value: open(row.value),
-      base: open(row.base),
-      revision: Number(row.revision),
-      created: Number(row.created),
-      author,
-      time,
-    }
-  })
+  return rows.flatMap((row) => openRow(row, sealing) ?? [])
+}
+
+/** Undefined for one that is gone, and for kinds that a newer version added. */
+export function openRow(row: SealedRow, sealing: Sealing | undefined): StoredResource | undefined {
+  const { kind, id, state, author, time } = row
+  if (!isResourceKind(kind) || state === 'reset') return undefined
+  const open = (value: JsonValue) => openValue(value, keyOf({ kind, id }), sealing)
+  return {
+    kind,
+    id,
+    state,
+    value: open(row.value),
+    base: open(row.base),
+    revision: Number(row.revision),
+    created: Number(row.created),
+    author,
+    time,
+  }
 }
 
 /** One resource of a change: what it was, and what it became. */

@@ -3,10 +3,15 @@ import type { Snapshot } from './rows.ts'
 
 const VERSION = 1
 
+/** Milliseconds between two writes: all of it is written, and edits may come one after the other. */
+const PACE = 1_000
+
 /** The last rows of the database, as they are there: secrets in it are encrypted. */
 export class StateFile {
   readonly #path: string
   readonly #failed: (error: string) => void
+  #next: (() => Snapshot) | undefined
+  #timer: NodeJS.Timeout | undefined
 
   constructor(path: string, failed: (error: string) => void) {
     this.#path = path
@@ -16,19 +21,38 @@ export class StateFile {
   /** Undefined where there is none, or none that can be read. */
   read(): Snapshot | undefined {
     try {
-      const { version, revision, rows } = JSON.parse(readFileSync(this.#path, 'utf8'))
+      const { version, revision, mark = '', rows } = JSON.parse(readFileSync(this.#path, 'utf8'))
       if (version !== VERSION || !Number.isInteger(revision) || !Array.isArray(rows)) {
         throw new Error('it is not a file of this version')
       }
-      return { revision, rows }
+      return { revision, mark, rows }
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.#failed((error as Error).message)
       return undefined
     }
   }
 
-  /** Replaced at once: whoever reads it finds the one before or this one. */
-  write(snapshot: Snapshot): void {
+  /** Once what it is of is in effect, and no more often than now and then; the newest counts. */
+  write(snapshot: () => Snapshot): void {
+    this.#next = snapshot
+    this.#timer ??= setTimeout(() => {
+      this.flush()
+      this.#timer = setTimeout(() => {
+        this.#timer = undefined
+        if (this.#next !== undefined) this.write(this.#next)
+      }, PACE).unref()
+    }).unref()
+  }
+
+  /** What is still to be written, at once. */
+  flush(): void {
+    const snapshot = this.#next
+    this.#next = undefined
+    if (snapshot !== undefined) this.#replace(snapshot())
+  }
+
+  /** As a whole: whoever reads it finds the one before or this one. */
+  #replace(snapshot: Snapshot): void {
     const next = `${this.#path}.${process.pid}.new`
     try {
       writeFileSync(next, JSON.stringify({ version: VERSION, ...snapshot }), {

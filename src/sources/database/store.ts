@@ -5,13 +5,17 @@ import type { StoredResource } from './merge.ts'
 import { lock, type Queries } from './migrations.ts'
 import type { ResourceKind } from './resource-kinds.ts'
 import { keyOf } from './resources.ts'
+import { RevokedRows } from './revoked-rows.ts'
 import {
   type HistoryEntry,
   type HistoryQuery,
+  openRow,
   openRows,
   readHistory,
   readRows,
   readRowsAt,
+  readRowsSince,
+  type SealedRow,
   type Snapshot,
 } from './rows.ts'
 import type { Sealing } from './sealing.ts'
@@ -67,28 +71,20 @@ export type ChangeOutcome<F> =
 /** Milliseconds. A replica that cannot get a turn says so, rather than let its caller wait. */
 const TIMEOUTS = { connect: 5_000, statement: 15_000, query: 20_000, idle: 30_000 } as const
 
-/** Rows that are read again, in case some of them were stored after later ones. */
-const REVOKED_OVERLAP = 1_000
-
-/** Sessions that are over, by their keys; times are seconds since 1970. */
-export interface RevokedRow {
-  readonly keys: readonly string[]
-  readonly before: number
-  readonly until: number
-}
-
 /** The edits of a configuration, in PostgreSQL. */
 export class Store {
   readonly #options: StoreOptions
   readonly #pool: pg.Pool
   readonly #feed: ChangeFeed
+  /** By kind and id: as they are in the database, and opened. */
+  #rows: ReadonlyMap<string, SealedRow> = new Map()
+  #opened: Opened = new Map()
   #stored: readonly StoredResource[] = []
   #revision = -1
+  #mark = ''
   #problem: string | undefined
   readonly #known = Promise.withResolvers<void>()
-  #whenRevoked: ((revoked: readonly RevokedRow[]) => void) | undefined
-  #lastRevoked = 0
-  readonly #heardOf = new Set<number>()
+  readonly #revoked: RevokedRows
 
   constructor(options: StoreOptions) {
     this.#options = options
@@ -109,14 +105,17 @@ export class Store {
     })
     // A connection that breaks while nobody uses it is replaced when the next one is needed.
     this.#pool.on('error', () => {})
+    this.#revoked = new RevokedRows(this.#pool as Queries, () => this.#feed.wake())
     this.#feed = new ChangeFeed({
       connect: () => new pg.Client(connection),
       revision: () => this.#revision,
-      take: (snapshot) => this.#take(snapshot),
-      look: (client) => this.#readRevoked(client as Queries),
+      read: (client, isWhole) => this.#read(client as Queries, isWhole),
+      look: (client) => this.#revoked.look(client as Queries),
       events: {
         connected: events.connected,
         lost: (error, retryIn) => {
+          // From now on the file may be all that there is.
+          this.#options.stateFile?.flush()
           this.#useStateFile()
           events.lost(error, retryIn)
         },
@@ -149,6 +148,7 @@ export class Store {
 
   async close(): Promise<void> {
     await this.#feed.close()
+    this.#options.stateFile?.flush()
     await this.#pool.end().catch(() => {})
   }
 
@@ -170,8 +170,8 @@ export class Store {
     try {
       await client.query('begin')
       await lock(client, 'write')
-      const { revision, rows } = await readRows(client)
-      const planned = await plan(openRows(rows, this.#options.sealing))
+      const { revision, stored } = await this.#storedNow(client)
+      const planned = await plan(stored)
       const sealed = 'rows' in planned ? this.#sealed(planned.rows) : undefined
       if (sealed === undefined || sealed === 'no-key' || 'failure' in planned) {
         await client.query('rollback')
@@ -183,8 +183,7 @@ export class Store {
       await insert(client, next, sealed, by)
       isCommitting = true
       await client.query('commit')
-      client.release()
-      await this.#refresh()
+      await this.#refresh(client)
       return { kind: 'stored', revision: next }
     } catch (error) {
       // It is not known what state it is in: it is not used again, and with it ends its transaction.
@@ -208,56 +207,9 @@ export class Store {
     return openRows(await readRowsAt(client, revision), this.#options.sealing)
   }
 
-  /** Sessions of these keys end that were begun until `before`; both times in seconds since 1970. */
-  async revoke(keys: readonly string[], before: number | undefined, until: number): Promise<void> {
-    await this.#pool.query(
-      `with over as (delete from portcullis_revoked_sessions where until < extract(epoch from now())),
-            added as (insert into portcullis_revoked_sessions (key, before, until)
-                      select key, $2, $3 from unnest($1::text[]) as key returning id)
-       select pg_notify('portcullis_changes', 'revoked') from added limit 1`,
-      [keys, before ?? Number.MAX_SAFE_INTEGER, until],
-    )
-  }
-
-  /** Told of all sessions that any replica ended, those before it asked first. */
-  onRevoked(listener: (revoked: readonly RevokedRow[]) => void): void {
-    this.#whenRevoked = listener
-    this.#feed.wake()
-  }
-
-  async #readRevoked(client: Queries): Promise<void> {
-    if (this.#whenRevoked === undefined) return
-    const { rows } = await client.query(
-      `select id, key, before, until from portcullis_revoked_sessions
-       where id > $1 and until >= extract(epoch from now()) order by id limit 10000`,
-      // Numbers are drawn before they are stored: one that is smaller may come later.
-      [this.#lastRevoked - REVOKED_OVERLAP],
-    )
-    const all = rows as readonly Readonly<Record<'id' | 'key' | 'before' | 'until', string>>[]
-    const fresh = all.filter(({ id }) => !this.#heardOf.has(Number(id)))
-    if (fresh.length === 0) return
-    this.#lastRevoked = Number(all.at(-1)?.id ?? this.#lastRevoked)
-    for (const { id } of fresh) this.#heardOf.add(Number(id))
-    for (const id of this.#heardOf) {
-      if (id <= this.#lastRevoked - REVOKED_OVERLAP) this.#heardOf.delete(id)
-    }
-    this.#whenRevoked(
-      fresh.map(({ key, before, until }) => ({
-        keys: [key],
-        before: Number(before),
-        until: Number(until),
-      })),
-    )
-    if (all.length === 10_000) this.#feed.wake()
-  }
-
-  /** `issued`: seconds since 1970. */
-  async isRevoked(keys: readonly string[], issued: number): Promise<boolean> {
-    const { rows } = await this.#pool.query(
-      'select 1 from portcullis_revoked_sessions where key = any($1) and before >= $2 limit 1',
-      [keys, issued],
-    )
-    return rows.length > 0
+  /** Sessions that ended before they expire, of all replicas. */
+  get revocations(): RevokedRows {
+    return this.#revoked
   }
 
   /** Encrypts whatever an older key encrypted by the newest one; how many values that were. */
@@ -304,49 +256,103 @@ export class Store {
     return sealed
   }
 
+  /** What a writer builds on: what is known, with what other replicas stored since. */
+  async #storedNow(client: Queries) {
+    const known = { revision: this.#revision, mark: this.#mark, opened: this.#opened }
+    const since = await readRowsSince(client, known)
+    if (since === undefined) {
+      const { revision, rows } = await readRows(client)
+      return { revision, stored: openRows(rows, this.#options.sealing) }
+    }
+    const opened = withRows(known.opened, since.rows, this.#options.sealing)
+    return { revision: since.revision, stored: [...opened.values()] }
+  }
+
   /** So that whoever stored something sees it at once; if it fails, the feed brings it. */
-  async #refresh(): Promise<void> {
+  async #refresh(client: pg.PoolClient): Promise<void> {
     try {
-      const client = await this.#pool.connect()
-      try {
-        await client.query('begin isolation level repeatable read read only')
-        const snapshot = await readRows(client)
-        await client.query('commit')
-        this.#take(snapshot)
-      } finally {
-        client.release()
-      }
+      await this.#read(client, false)
+      client.release()
     } catch {
+      client.release(true)
       this.#feed.wake()
     }
   }
 
-  #take(snapshot: Snapshot): void {
-    if (snapshot.revision === this.#revision) return
-    this.#use(snapshot)
-    if (this.#problem === undefined) this.#options.stateFile?.write(snapshot)
+  async #read(client: Queries, isWhole: boolean): Promise<void> {
+    await client.query('begin isolation level repeatable read read only')
+    const known = { revision: this.#revision, mark: this.#mark }
+    const changes = isWhole ? undefined : await readRowsSince(client, known)
+    const whole = changes === undefined ? await readRows(client) : undefined
+    await client.query('commit')
+    if (whole !== undefined) this.#take(whole, NO_ROWS, NO_RESOURCES)
+    // Somebody else may have read more meanwhile.
+    else if (changes !== undefined && changes.revision > this.#revision) {
+      this.#take(changes, this.#rows, this.#opened)
+    }
   }
 
-  #use({ revision, rows }: Snapshot): void {
+  /** `rows` and `opened`: what it is a change of. */
+  #take(
+    { revision, mark, rows: changed }: Snapshot,
+    rows: ReadonlyMap<string, SealedRow>,
+    opened: Opened,
+  ): void {
+    if (revision === this.#revision && mark === this.#mark) return
+    const all = new Map(rows)
+    for (const row of changed) {
+      if (row.state === 'reset') all.delete(nameOf(row))
+      else all.set(nameOf(row), row)
+    }
+    if (!this.#use({ revision, mark, rows: changed }, opened)) return
+    this.#rows = all
+    this.#options.stateFile?.write(() => ({ revision, mark, rows: [...all.values()] }))
+  }
+
+  /** False: what cannot be decrypted cannot be served, and what is known stays in effect. */
+  #use({ revision, mark, rows }: Snapshot, opened: Opened): boolean {
     try {
-      this.#stored = openRows(rows, this.#options.sealing)
+      this.#opened = withRows(opened, rows, this.#options.sealing)
     } catch (error) {
       if (!(error instanceof SealedError)) throw error
-      // What cannot be decrypted cannot be served: what is known stays in effect.
       this.#problem = error.message
-      return
+      return false
     }
+    this.#stored = [...this.#opened.values()]
     this.#problem = undefined
     this.#revision = revision
+    this.#mark = mark
     this.#known.resolve()
     this.#options.events.changed()
+    return true
   }
 
   #useStateFile(): void {
     if (this.#revision >= 0) return
     const snapshot = this.#options.stateFile?.read()
-    if (snapshot !== undefined) this.#use(snapshot)
+    if (snapshot === undefined || !this.#use(snapshot, NO_RESOURCES)) return
+    this.#rows = new Map(snapshot.rows.map((row) => [nameOf(row), row]))
   }
+}
+
+type Opened = ReadonlyMap<string, StoredResource>
+
+const NO_ROWS: ReadonlyMap<string, SealedRow> = new Map()
+const NO_RESOURCES: Opened = new Map()
+
+function nameOf({ kind, id }: SealedRow): string {
+  return `${kind}/${id}`
+}
+
+/** With rows that changed; what did not is the same object. */
+function withRows(opened: Opened, rows: readonly SealedRow[], sealing: StoreOptions['sealing']) {
+  const all = new Map(opened)
+  for (const row of rows) {
+    const resource = openRow(row, sealing)
+    if (resource === undefined) all.delete(nameOf(row))
+    else all.set(nameOf(row), resource)
+  }
+  return all
 }
 
 async function insert(

@@ -32,6 +32,8 @@ export interface Piece {
 export interface PieceList {
   readonly length: number
   at(index: number): Piece
+  /** Of the item with all that follows it up to the next one. */
+  spanOf(index: number): Span
 }
 
 export type Path = readonly PropertyKey[]
@@ -220,7 +222,7 @@ function excerptOf({ text, lines }: Place, { start, end }: Span): Excerpt {
 
 /** Values that are credentials by what their key is called, and passwords in URLs. */
 const CREDENTIALS =
-  /((?:auth|authorization|cookie|credentials?|key|passw[a-z]*|secret|token)["']?:\s*)("[^"]*"?|'[^']*'?|[^,{}[\]"'#]+)/gi
+  /((?:auth|authorization|cookie|credentials?|inline|key|passw[a-z]*|secret|token)["']?:\s*)(\[[^\]{}]*\]?|"[^"]*"?|'[^']*'?|[^,{}[\]"'#]+)/gi
 const USER_INFO = /(:\/\/[^\s/@:"']*:)([^\s/@"']+)(?=@)/g
 
 /**

@@ -12,6 +12,11 @@ export class FilePlace implements Place {
     this.#path = path
   }
 
+  /** The same path in another document. */
+  in(document: Document): FilePlace {
+    return new FilePlace(document, this.#path)
+  }
+
   get origin(): FileOrigin {
     return originOf(this.#document, this.#path)
   }

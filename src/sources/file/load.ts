@@ -10,6 +10,7 @@ import { runToCompletion } from '../../model/steps.ts'
 import type { Environment } from './expand.ts'
 import { stampOf } from './file-version.ts'
 import { candidatesFrom, type NamedFile, type ReadText } from './files.ts'
+import type { KnownItems } from './known-items.ts'
 import { NotQuick, type ReadOptions, readDocument } from './read.ts'
 import { toModel } from './to-model.ts'
 
@@ -21,6 +22,8 @@ export interface LoadOptions {
   readonly isQuick?: boolean
   /** How files that it names are read; by default, from the disk. */
   readonly readText?: ReadText
+  /** What was read of it before, and is to be known the next time. */
+  readonly known?: KnownItems | undefined
 }
 
 export interface Loaded {
@@ -41,12 +44,12 @@ const MAX_AT_ONCE = 32 * 1024
 
 /** A file, and the files that it names, as the Model. */
 export function loadFile(path: string, options: LoadOptions): Loaded {
-  return frozen(runToCompletion(loadFileStepwise(path, options)))
+  return frozen(runToCompletion(loadFileSteps(path, options)))
 }
 
 /** The same for a text that is here already; `path` is where relative paths start from. */
 export function loadText(text: string, path: string, options: LoadOptions): Loaded {
-  return frozen(runToCompletion(loadTextStepwise(text, path, options)))
+  return frozen(runToCompletion(loadTextSteps(text, path, options)))
 }
 
 function frozen(loaded: Loaded): Loaded {
@@ -56,7 +59,7 @@ function frozen(loaded: Loaded): Loaded {
 }
 
 /** The same in small steps, for whoever has something else to do meanwhile; not frozen yet. */
-export function* loadFileStepwise(path: string, options: LoadOptions): Generator<void, Loaded> {
+export function* loadFileSteps(path: string, options: LoadOptions): Generator<void, Loaded> {
   const { shownAs = path } = options
   const found = readText(path)
   if ('problem' in found) {
@@ -66,15 +69,11 @@ export function* loadFileStepwise(path: string, options: LoadOptions): Generator
     return { result: refusal([said]), settings: undefined, files: [] }
   }
   yield
-  const loaded = yield* loadTextStepwise(found.text, path, options)
+  const loaded = yield* loadTextSteps(found.text, path, options)
   return { ...loaded, digest: createHash('sha256').update(found.text).digest('hex') }
 }
 
-function* loadTextStepwise(
-  text: string,
-  path: string,
-  options: LoadOptions,
-): Generator<void, Loaded> {
+function* loadTextSteps(text: string, path: string, options: LoadOptions): Generator<void, Loaded> {
   const mustBeQuick = options.isQuick === true && text.length > MAX_AT_ONCE
   try {
     return yield* loadOnce(text, path, options, 'quickly')
@@ -87,7 +86,7 @@ function* loadTextStepwise(
 function* loadOnce(
   text: string,
   path: string,
-  { shownAs = path, environment, readText: read = readText }: LoadOptions,
+  { shownAs = path, environment, readText: read = readText, known }: LoadOptions,
   how: ReadOptions['how'],
 ): Generator<void, Loaded> {
   const { value: document, diagnostics } = readDocument(text, { file: shownAs, environment, how })
@@ -96,7 +95,7 @@ function* loadOnce(
     return { result: refusal(diagnostics), settings: undefined, files: [] }
   }
   const folder = dirname(resolve(path))
-  return yield* toModel(document, { candidates: candidatesFrom(folder), readText: read })
+  return yield* toModel(document, { candidates: candidatesFrom(folder), readText: read, known })
 }
 
 export const readText: ReadText = (path) => {

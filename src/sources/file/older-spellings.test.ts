@@ -34,6 +34,11 @@ describe('settings that other files write below `config`', () => {
       'frontendPolicies: { tracing: { host: "https://collector", protocol: http, path: /otlp/traces } }',
     ],
     [
+      'tracing with headers',
+      'config: { tracing: { otlpEndpoint: "http://collector:4317", headers: { Authorization: Basic xx } } }',
+      'frontendPolicies: { tracing: { host: "http://collector:4317", headers: { Authorization: Basic xx } } }',
+    ],
+    [
       'a filter of the access log',
       'config: { logging: { level: warn, filter: response.code >= 400 } }',
       'frontendPolicies: { accessLog: { filter: response.code >= 400 } }',
@@ -60,9 +65,9 @@ describe('settings that other files write below `config`', () => {
       'error PC0216',
     ],
     [
-      'with headers for the collector',
-      'config: { tracing: { otlpEndpoint: "http://c:4317", headers: { a: b } } }',
-      'error PC0219',
+      'with a header for the collector that is none',
+      'config: { tracing: { otlpEndpoint: "http://c:4317", headers: { "a b": c } } }',
+      'error PC0215',
     ],
     [
       'without a collector',

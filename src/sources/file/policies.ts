@@ -40,7 +40,7 @@ export function readPolicies(
   for (const key of Object.keys(value)) {
     if (place.keys !== undefined && !place.keys.includes(key)) continue
     const member = (value as Readonly<Record<string, unknown>>)[key]
-    for (const steps of keysBehind(key, member)) {
+    for (const steps of keysBehind(key, member, place)) {
       const one = readKey(reading, node.inner(...steps), steps.join('.'), place, found)
       if (one !== undefined) found.push(one)
     }
@@ -89,30 +89,47 @@ function readKey(
   return { kind, key, order: POLICY_SCHEMAS.indexOf(schema), policy }
 }
 
-/** The key of a policy; of a mapping that only groups policies, its own and each within. */
-function keysBehind(key: string, value: unknown): readonly (readonly string[])[] {
-  if (!GROUPS.has(key) || typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return [[key]]
-  }
-  return Object.keys(value).map((inner) => [key, inner])
+/**
+ * The key of a policy; of a mapping that only groups policies, its own and each within. A policy may
+ * also have others within it: `ai.promptGuard` is one of its own.
+ */
+function keysBehind(
+  key: string,
+  value: unknown,
+  place: PolicyPlace,
+): readonly (readonly string[])[] {
+  const grouped = GROUPS.get(key)
+  if (grouped === undefined || typeof value !== 'object' || value === null) return [[key]]
+  if (Array.isArray(value)) return [[key]]
+  const inner = Object.keys(value)
+  if (lookUp(key, place) === undefined) return inner.map((one) => [key, one])
+  return [[key], ...inner.filter((one) => grouped.includes(one)).map((one) => [key, one])]
 }
 
-const GROUPS: ReadonlySet<string> = new Set(
-  POLICY_SCHEMAS.flatMap(({ aliases }) =>
-    aliases.flatMap((alias) => (alias.includes('.') ? [alias.slice(0, alias.indexOf('.'))] : [])),
-  ),
-)
+/** Keys below others that are policies of their own, by the outer key. */
+const GROUPS: ReadonlyMap<string, readonly string[]> = groupedKeys()
+
+function groupedKeys(): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, readonly string[]>()
+  for (const alias of POLICY_SCHEMAS.flatMap(({ aliases }) => aliases)) {
+    const [outer = '', inner] = alias.split('.')
+    if (inner !== undefined) found.set(outer, [...(found.get(outer) ?? []), inner])
+  }
+  return found
+}
 
 function readOne(
   reading: Reading,
   node: SectionNode,
-  { kind, schema, stage }: PolicySchema,
+  { kind, key, schema, stage }: PolicySchema,
   section: Section,
   place: PolicyPlace,
 ): Attached {
+  const except = GROUPS.get(key)
   const { value, diagnostics } = parseAt(reading, schema, node, {
     stage: stage ?? STAGE_OF_SECTION[section],
     isRepeated: true,
+    ...(except === undefined ? {} : { except }),
   })
   if (value === undefined) return invalidPolicy(node, kind, place, diagnostics, section)
   const { level, policy } = place
@@ -262,9 +279,19 @@ export function policyShape(sections: readonly Section[], level: Level, kinds?: 
       for (const alias of aliases) {
         const [outer = alias, inner] = alias.split('.')
         const same = schema.optional().describe(`The same as \`${key}\`.`)
-        shape[outer] = inner === undefined ? same : z.strictObject({ [inner]: same }).optional()
+        shape[outer] = inner === undefined ? same : beside(shape[outer], { [inner]: same })
       }
     }
   }
   return shape
+}
+
+/** Within a policy that is known already, beside what it has. */
+function beside(known: z.ZodType | undefined, more: z.ZodRawShape): z.ZodType {
+  const own = known instanceof z.ZodOptional ? known.unwrap() : undefined
+  if (!(own instanceof z.ZodObject)) return z.strictObject(more).optional()
+  return own
+    .extend(more)
+    .optional()
+    .describe(own.description ?? '')
 }

@@ -138,7 +138,7 @@ function readMapping(
     const entry = readEntry(cursor, indent, read, lists)
     if (entry === undefined) return undefined
     entries.push(entry)
-    end = entry.value.end
+    end = entry.value.end + (entry.shift ?? 0)
     if (!toContent(cursor)) return undefined
   } while (cursor.indent === indent && cursor.at < cursor.text.length && !isDash(cursor))
   if (cursor.indent > indent || (cursor.indent === indent && isDash(cursor))) return undefined

@@ -63,8 +63,10 @@ export class NotQuick extends Error {}
 function piecesOf(text: string, places: ItemPlaces, filling: Filling): PieceList {
   let known: { readonly index: number; readonly piece: Piece } | undefined
   const blocks = new RepeatedBlocks()
+  const { starts, end } = places
   return {
-    length: places.starts.length,
+    length: starts.length,
+    spanOf: (index) => ({ start: starts[index] ?? end, end: starts[index + 1] ?? end }),
     at(index) {
       if (known?.index === index) return known.piece
       const node = readListItem(text, places, index, blocks)

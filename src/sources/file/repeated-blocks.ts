@@ -15,8 +15,8 @@ export class RepeatedBlocks {
   }
 }
 
-const MOST = 200
-const LONGEST = 4_096
+const MAX_BLOCKS = 200
+const MAX_LENGTH = 4_096
 /** How many are read before it is judged. */
 const FIRST = 32
 
@@ -39,7 +39,7 @@ export class BlocksBelow {
 
   /** Undefined where it is not kept: more would rather fill the memory than save time. */
   add(text: string, node: Node, start: number): Block | undefined {
-    if (this.#known.size === MOST || text.length > LONGEST) return undefined
+    if (this.#known.size === MAX_BLOCKS || text.length > MAX_LENGTH) return undefined
     const block = { node, start, value: undefined }
     this.#known.set(text, block)
     return block

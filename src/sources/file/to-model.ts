@@ -6,10 +6,11 @@ import type { Model } from '../../model/model.ts'
 import type { Attached } from '../../model/policy.ts'
 import { isLoopback, type Settings } from '../../model/settings.ts'
 import { name } from '../../policies/schema.ts'
-import type { Draft, Placed, PlacedBackend } from '../../reach/checks/draft.ts'
+import type { Draft, Placed, PlacedBackend, Targeted } from '../../reach/checks/draft.ts'
 import { checkDraft } from '../../reach/checks/index.ts'
 import { type Document, withExcerpt } from './document.ts'
 import { type Candidates, type NamedFile, namedFiles, type ReadText } from './files.ts'
+import type { ItemReader, KnownItems, ReadItem } from './known-items.ts'
 import { omitUndefined } from './omit-undefined.ts'
 import { readPolicies } from './policies.ts'
 import { beginReading, complain, parseAt, type Reading } from './reading.ts'
@@ -31,6 +32,7 @@ export interface ModelOptions {
   /** The paths that the name of a file may stand for. */
   readonly candidates: Candidates
   readonly readText: ReadText
+  readonly known?: KnownItems | undefined
 }
 
 export interface ReadModel {
@@ -47,14 +49,14 @@ export interface ReadModel {
  */
 export function* toModel(
   document: Document,
-  { candidates, readText }: ModelOptions,
+  { candidates, readText, known }: ModelOptions,
 ): Generator<void, ReadModel> {
   const { report, result } = collector()
   const files = namedFiles(candidates, readText)
   const reading = beginReading(document, report, files)
   checkOutline(reading)
   checkContent(reading)
-  const read = document.root.kind === 'mapping' ? yield* readModel(reading) : undefined
+  const read = document.root.kind === 'mapping' ? yield* readModel(reading, known) : undefined
   const { model, settings } = read ?? {}
   // Whatever else there is to say may be only because of these.
   const unfilled = document.unfilled()
@@ -99,10 +101,11 @@ function checkOutline(reading: Reading): void {
 
 function* readModel(
   reading: Reading,
+  known: KnownItems | undefined,
 ): Generator<void, { readonly model: Model; readonly settings: Settings }> {
   const { settings, policies } = readConfig(reading)
   const older = readOlderPolicies(reading, policies)
-  const draft = yield* readDraft(reading, settings, older)
+  const draft = yield* readDraft(reading, settings, older, known)
   const { document, report } = reading
   const model = yield* checkDraft(draft, (said) => report(withExcerpt(document, said)))
   return { model, settings }
@@ -112,21 +115,18 @@ function* readDraft(
   reading: Reading,
   settings: Settings,
   older: readonly Attached[],
+  known: KnownItems | undefined,
 ): Generator<void, Draft> {
   const binds = readBinds(reading)
-  const routes = yield* each(reading, 'routes', (node, index) =>
-    readRoute(reading, node, `route-${index}`),
-  )
-  const tcpRoutes = yield* each(reading, 'tcpRoutes', (node, index) =>
-    readTcpRoute(reading, node, `tcp-route-${index}`),
-  )
-  const backends = yield* each(reading, 'backends', (node, index) => ({
-    thing: readBackend(reading, node, `backend-${index}`),
+  const routes = yield* each(reading, known, 'routes', 'route', readRoute)
+  const tcpRoutes = yield* each(reading, known, 'tcpRoutes', 'tcp-route', readTcpRoute)
+  const backends = yield* each(reading, known, 'backends', 'backend', (own, node, fallback) => ({
+    thing: readBackend(own, node, fallback),
     place: node.place,
   }))
   const llm = readLlm(reading)
   const mcp = readMcpSection(reading)
-  const targeted = yield* each(reading, 'policies', (node) => readTargeted(reading, node))
+  const targeted = yield* readAllTargeted(reading)
   const allRoutes = [...routes, ...binds.routes]
   const allTcpRoutes = [...tcpRoutes, ...binds.tcpRoutes]
   const inPlace: PlacedBackend[] = []
@@ -149,7 +149,7 @@ function* readDraft(
       }),
       ...older,
     ],
-    targeted: targeted.flat(),
+    targeted,
     ...omitUndefined({
       ui: readUi(reading),
     }),
@@ -165,21 +165,35 @@ function ownPorts({ admin, stats, readiness }: Settings): ReadonlyMap<number, st
   )
 }
 
-/** The items of a list of the file, one after the other. */
-function* each<T>(
+/** The items of a list of the file, one after the other; `noun` and its number name an item. */
+function* each<T extends ReadItem>(
   reading: Reading,
+  known: KnownItems | undefined,
   key: string,
-  read: (node: SectionNode, index: number) => T,
+  noun: string,
+  read: (reading: Reading, node: SectionNode, fallback: string) => T,
 ): Generator<void, readonly T[]> {
   const items: T[] = []
   const list = reading.root.inner(key)
   const length = lengthOf(reading, list)
+  const readItem: ItemReader = known?.open(reading, key) ?? ((_, anew) => anew(reading))
   for (let index = 0; index < length; index++) {
-    // Its text is read here, and forgotten with the node.
-    items.push(read(list.inner(index), index))
+    // Its text is read here, unless it is known, and forgotten with the node.
+    items.push(readItem(index, (own) => read(own, list.inner(index), `${noun}-${index}`)))
     yield
   }
   return items
+}
+
+function* readAllTargeted(reading: Reading): Generator<void, readonly Targeted[]> {
+  const list = reading.root.inner('policies')
+  const length = lengthOf(reading, list)
+  const targeted: Targeted[] = []
+  for (let index = 0; index < length; index++) {
+    targeted.push(...readTargeted(reading, list.inner(index)))
+    yield
+  }
+  return targeted
 }
 
 function readConfig(reading: Reading): Config {

@@ -3,7 +3,6 @@ import type { Message } from '../../reach/checks/place.ts'
 /** Policies that files written for others may name. */
 export const UNSUPPORTED_POLICIES: readonly string[] = [
   'backendTunnel',
-  'delay',
   'extProc',
   'mcpGuardrails',
   'networkExtAuthz',
@@ -27,19 +26,12 @@ const CREDENTIALS: Readonly<Record<string, string>> = {
   gcp: 'tokens of Google Cloud are not fetched yet',
   azure: 'tokens of Azure are not fetched yet',
   copilot: 'tokens of GitHub Copilot are not fetched yet',
-  jwtSign: 'the gateway does not sign tokens yet',
   crossAppAccess: 'tokens are not exchanged yet',
-  credentials: 'only one credential is sent yet',
 }
 
 const FOREIGN: readonly Foreign[] = [
   {
-    keys: ['promptGuard'],
-    beside: 'modelAliases',
-    hint: 'write it as the policy `guardrails`, beside `ai`',
-  },
-  {
-    keys: ['transformations', 'promptCaching', 'routes'],
+    keys: ['finalTransformations', 'promptCaching'],
     beside: 'modelAliases',
     hint: 'nothing would do what it says, so it is rejected rather than ignored',
   },
@@ -62,11 +54,6 @@ const FOREIGN: readonly Foreign[] = [
     keys: ['database'],
     beside: 'level',
     hint: 'the access log is written to the standard output alone',
-  },
-  {
-    keys: ['headers'],
-    beside: 'otlpEndpoint',
-    hint: 'headers for the collector are not supported; send traces to a collector nearby that adds them',
   },
   {
     keys: ['otlp', 'database'],

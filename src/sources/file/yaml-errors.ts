@@ -32,6 +32,7 @@ function wordsFor(
   start: number,
   text: string,
 ): readonly [message: string, hint?: string] {
+  if (isTooDeep(message)) return ['this is nested too deeply']
   const isAtEnd = text.slice(start).trim() === ''
   if (isAtEnd && (code === 'BAD_INDENT' || code === 'MISSING_CHAR')) {
     return ['the text ends before a bracket, a brace or a quote is closed']
@@ -46,6 +47,17 @@ function wordsFor(
   if (code === 'UNEXPECTED_TOKEN' && /["']\s*$/.test(text.slice(0, start))) return BEHIND_QUOTE
   if (code === 'UNEXPECTED_TOKEN' && /^Unexpected flow-.* at node end/.test(message)) return BRACKET
   return WORDS[code] ?? [message]
+}
+
+/** What the parser says when it runs out of stack, which is its only bound. */
+function isTooDeep(message: string): boolean {
+  return message.startsWith('Maximum call stack')
+}
+
+/** The first line of what the parser says, for commands that read no configuration. */
+export function yamlMessage({ message }: Pick<YAMLError, 'message'>): string {
+  const line = message.replace(/:?\n[\s\S]*$/, '')
+  return line.replace(/^Maximum call stack size exceeded/, 'it is nested too deeply')
 }
 
 const BRACKET = [

@@ -1,9 +1,16 @@
 import { parse } from 'yaml'
 import type { Change, ResourceSummary } from '../api/shapes.ts'
 
-const SINGLES = ['frontendPolicies', 'llm', 'mcp', 'ui']
-const RECORDS = ['gateways']
-const LISTS = ['routes', 'tcpRoutes', 'backends', 'policies']
+type Kind = Change['kind']
+
+const SINGLES: readonly Kind[] = ['frontendPolicies', 'llm', 'mcp', 'ui']
+/** With what the API calls an item that has no name, before its number. */
+const LISTS: Readonly<Partial<Record<Kind, string>>> = {
+  routes: 'route',
+  tcpRoutes: 'tcp-route',
+  backends: 'backend',
+  policies: 'policy',
+}
 
 /** What was edited in the text of a whole configuration, resource by resource. */
 export function changesIn(
@@ -29,7 +36,7 @@ export function changesIn(
 }
 
 interface Found {
-  readonly kind: string
+  readonly kind: Kind
   readonly id: string
   readonly value: unknown
 }
@@ -37,22 +44,27 @@ interface Found {
 function resourcesIn(text: string): ReadonlyMap<string, Found> {
   const document = (parse(text) ?? {}) as Readonly<Record<string, unknown>>
   const found = new Map<string, Found>()
-  const add = (kind: string, id: string, value: unknown) =>
+  const add = (kind: Kind, id: string, value: unknown) =>
     void found.set(`${kind}/${id}`, { kind, id, value })
-  for (const [kind, section] of Object.entries(document)) {
-    if (SINGLES.includes(kind)) add(kind, 'default', section)
-    else if (RECORDS.includes(kind)) {
-      for (const [id, value] of Object.entries((section ?? {}) as object)) add(kind, id, value)
-    } else if (LISTS.includes(kind) && Array.isArray(section)) {
-      for (const value of section) add(kind, nameOf(value), value)
+  for (const kind of SINGLES) if (document[kind] !== undefined) add(kind, 'default', document[kind])
+  for (const [id, value] of Object.entries((document['gateways'] ?? {}) as object)) {
+    add('gateways', id, value)
+  }
+  for (const [kind, unnamed] of Object.entries(LISTS) as readonly [Kind, string][]) {
+    const section = document[kind]
+    if (!Array.isArray(section)) continue
+    for (const [index, value] of section.entries()) {
+      add(kind, nameOf(value) ?? `${unnamed}-${index}`, value)
     }
   }
   return found
 }
 
-function nameOf(value: unknown): string {
-  const { name } = (value ?? {}) as { readonly name?: unknown }
-  if (typeof name === 'string') return name
-  if (typeof name === 'object' && name !== null && 'name' in name) return String(name.name)
-  return ''
+/** As the API names items of lists. */
+function nameOf(value: unknown): string | undefined {
+  const { name, namespace, ruleName } = (value ?? {}) as Readonly<Record<string, unknown>>
+  if (typeof name === 'object' && name !== null) return nameOf(name)
+  if (typeof name !== 'string' || name === '') return undefined
+  const own = typeof namespace === 'string' ? `${namespace}/${name}` : name
+  return typeof ruleName === 'string' ? `${own}#${ruleName}` : own
 }

@@ -6,7 +6,7 @@ import { Tag } from '../parts/tags.tsx'
 
 /** Who has a key, and what calls may use; the keys themselves are never shown. */
 export function KeysAndBudgets() {
-  const { data, problem, reload } = useApi<Found>('/api/llm/keys')
+  const { data, problem, reload } = useApi<Found>('/api/llm/keys', { every: 10_000 })
   if (problem !== undefined) return <Problem problem={problem} retry={reload} />
   if (data === undefined) return null
   return (
@@ -74,18 +74,21 @@ function Budgets({ budgets }: Pick<Found, 'budgets'>) {
           <Table.Tr>
             <Table.Th>Budget</Table.Th>
             <Table.Th>For each</Table.Th>
+            <Table.Th>Used</Table.Th>
             <Table.Th>Models</Table.Th>
             <Table.Th>Policy</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {budgets.map(({ policy, measure, amount, per, key, models }, index) => (
+          {budgets.map(({ policy, measure, amount, per, key, models, use }, index) => (
             <Table.Tr key={`${policy} ${index}`}>
               <Table.Td>
-                {measure === 'usd' ? `$${amount}` : `${amount.toLocaleString()} ${measure}`} per{' '}
-                {per.toLowerCase()}
+                {amountOf(measure, amount)} per {per.toLowerCase()}
               </Table.Td>
               <Table.Td className="expression">{key ?? 'All calls together'}</Table.Td>
+              <Table.Td>
+                <Used measure={measure} amount={amount} hasKey={key !== null} use={use} />
+              </Table.Td>
               <Table.Td>{models === null ? 'All' : models.join(', ')}</Table.Td>
               <Table.Td>{policy}</Table.Td>
             </Table.Tr>
@@ -94,6 +97,37 @@ function Budgets({ budgets }: Pick<Found, 'budgets'>) {
       </Table>
     </Table.ScrollContainer>
   )
+}
+
+interface UsedProps {
+  readonly measure: string
+  readonly amount: number
+  readonly hasKey: boolean
+  readonly use: Found['budgets'][number]['use']
+}
+
+/** Who used it is not shown: a key may be what only its owner should know. */
+function Used({ measure, amount, hasKey, use }: UsedProps) {
+  if (use === null) return <Text size="sm">Not known</Text>
+  const percent = Math.round((use.maxUsed / amount) * 100)
+  const most = `${amountOf(measure, use.maxUsed)} (${percent} %)`
+  const tone = percent >= 100 ? 'bad' : percent >= 80 ? 'warn' : 'quiet'
+  const callers = `${use.callers.toLocaleString()} ${use.callers === 1 ? 'caller' : 'callers'}`
+  return (
+    <>
+      <Tag tone={tone}>{most}</Tag>
+      {hasKey ? (
+        <Text size="sm" c="dimmed">
+          by the one that used most; {amountOf(measure, use.used)} by {callers}
+        </Text>
+      ) : null}
+    </>
+  )
+}
+
+function amountOf(measure: string, amount: number): string {
+  const text = amount.toLocaleString(undefined, { maximumFractionDigits: 6 })
+  return measure === 'usd' ? `$${text}` : `${text} ${measure}`
 }
 
 function textOf(metadata: Readonly<Record<string, unknown>>): string {

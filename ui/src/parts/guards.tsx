@@ -16,10 +16,14 @@ export function Guards({ guards }: { readonly guards: readonly Guard[] }) {
               {guard.policy}, {guard.level}
             </Text>
             {guard.isInvalid ? <Tag tone="bad">Invalid: denies everything</Tag> : null}
-            {guard.isEnforced ? null : <Tag tone="warn">Audit only</Tag>}
+            {guard.isEnforced ? null : (
+              <Tag tone="warn">
+                {guard.isConditional === true ? 'By condition' : 'Not enforced'}
+              </Tag>
+            )}
           </Group>
           <Stack gap={2} mt={2}>
-            {(guard.rules ?? []).map((rule) => (
+            {guard.rules.map((rule) => (
               <Group key={`${rule.action} ${rule.expression}`} gap={6} wrap="nowrap" align="start">
                 <ActionTag value={rule.action} />
                 <span className="expression">{rule.expression}</span>

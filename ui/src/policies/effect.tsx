@@ -74,12 +74,16 @@ export function Effect({ changes, done }: EffectProps) {
         {(found) => (
           <Text size="sm">
             Of {found.requests} recorded requests {found.changed.length} would be decided
-            differently, {found.unchanged} the same, {found.unknown.length} are not known.
+            differently, {found.unchanged} the same, {unknownIn(found)} are not known.
           </Text>
         )}
       </Part>
     </Stack>
   )
+}
+
+function unknownIn({ unknown }: ReplayReport): number {
+  return unknown.reduce((sum, { requests }) => sum + requests, 0)
 }
 
 interface PartProps<T> {
@@ -114,9 +118,9 @@ function Differences({ report }: { readonly report: DiffReport }) {
       {differences.map((difference, index) => (
         <DifferenceRow key={`${difference.kind} ${index}`} difference={difference} />
       ))}
-      {untold.map(({ route = '', why }, index) => (
+      {untold.map(({ route, why }, index) => (
         <Text key={`${route} ${index}`} size="sm" c="dimmed">
-          Not known for {route}: {why}
+          {route === '' ? 'Not known' : `Not known for ${route}`}: {why}
         </Text>
       ))}
     </Stack>
@@ -124,32 +128,30 @@ function Differences({ report }: { readonly report: DiffReport }) {
 }
 
 function DifferenceRow({ difference }: { readonly difference: Difference }) {
-  const { kind, route = '', example, old, now } = difference
-  const headers = Object.entries(example?.headers ?? {})
+  const { kind, route, example, old, now } = difference
+  const headers = Object.entries(example.headers)
   return (
     <div className="box">
       <Group gap="xs">
         <Tag tone={kind === 'admitted' ? 'warn' : 'bad'}>
-          {kind === 'admitted' ? 'Newly admitted' : kind === 'refused' ? 'Newly denied' : kind}
+          {kind === 'admitted' ? 'Newly admitted' : 'Newly denied'}
         </Tag>
         <Text size="sm" component="span">
           {route}
         </Text>
       </Group>
-      {example === undefined ? null : (
-        <div className="expression">
-          {example.method} {example.path}
-          {example.query ? `?${example.query}` : ''} from {example.source}
-          {headers.map(([name, value]) => (
-            <div key={name}>
-              {name}: {value}
-            </div>
-          ))}
-          {Object.keys(example.identity ?? {}).length === 0
-            ? null
-            : `as ${JSON.stringify(example.identity)}`}
-        </div>
-      )}
+      <div className="expression">
+        {example.isConnection ? 'A connection' : `${example.method} ${example.path}`}
+        {example.query === '' ? '' : `?${example.query}`} from {example.source}
+        {headers.map(([name, value]) => (
+          <div key={name}>
+            {name}: {value}
+          </div>
+        ))}
+        {Object.keys(example.identity).length === 0
+          ? null
+          : ` as ${JSON.stringify(example.identity)}`}
+      </div>
       <Text size="sm" c="dimmed">
         Before: {old.reason}. Now: {now.reason}.
       </Text>

@@ -17,7 +17,7 @@ const OUTCOMES: Readonly<Record<string, readonly [Tone, string]>> = {
 
 /** Each stage in the order of evaluation: Deny, Require, Allow; one rule at a time if wanted. */
 export function Steps({ explained }: { readonly explained: Explained }) {
-  const { outcome, status, stages, route, notes = [] } = explained
+  const { outcome, status, stages, route, notes } = explained
   const [tone, words] = OUTCOMES[outcome] ?? ['quiet', outcome]
   const rules = stages.flatMap((stage) => inOrder(stage.rules))
   const [at, setAt] = useState<number>()
@@ -27,7 +27,7 @@ export function Steps({ explained }: { readonly explained: Explained }) {
       <Group gap="sm" role="status">
         <Tag tone={tone}>{words}</Tag>
         <Text>
-          {route === undefined || route === '' ? '' : `Route ${route}. `}
+          {route === '' ? '' : `Route ${route}. `}
           {status === undefined ? '' : `Status ${status}.`}
         </Text>
       </Group>
@@ -117,7 +117,7 @@ function Rule({ rule, isDeciding, isCurrent, isLater }: RuleProps) {
       <div className="expression">{rule.expression}</div>
       {isLater ? null : (
         <Stack gap={4} mt={6}>
-          {(rule.conditions ?? []).map((condition) => (
+          {rule.conditions.map((condition) => (
             <Atom key={condition.text} condition={condition} />
           ))}
         </Stack>
@@ -127,26 +127,25 @@ function Rule({ rule, isDeciding, isCurrent, isLater }: RuleProps) {
 }
 
 function Atom({ condition }: { readonly condition: Condition }) {
-  const { text, value, reason, operands = [] } = condition
+  const { text, value, why, operands } = condition
   return (
     <div className={`atom tone-${toneOf(value)}`}>
-      {text} is{' '}
-      {value === undefined ? `an error${reason === undefined ? '' : `: ${reason}`}` : String(value)}
+      {text} {value === null ? `has no value${why === undefined ? '' : `: ${why}`}` : `is ${value}`}
       {operands.map((operand) => (
         <div key={operand.text}>
-          {operand.text} = {operand.value === undefined ? 'missing' : String(operand.value)}
+          {operand.text} {operand.value === null ? 'is missing' : `= ${operand.value}`}
         </div>
       ))}
     </div>
   )
 }
 
-function toneOf(value: unknown): Tone {
+function toneOf(value: boolean | null): Tone {
   if (value === true) return 'good'
   return value === false ? 'bad' : 'warn'
 }
 
-function valueWords({ value, cause }: ExplainedRule): string {
-  if (typeof value === 'boolean') return String(value)
-  return cause === 'unset' ? 'undefined' : 'an error'
+function valueWords({ value, why }: ExplainedRule): string {
+  if (value !== null) return String(value)
+  return why === undefined ? 'without a value' : `without a value: ${why}`
 }

@@ -13,6 +13,7 @@ import {
   PROVIDER_POLICIES,
   type params,
   type provider,
+  providerDefaults,
   providerSchema,
   SPELLINGS,
   UNSERVED_KEYS,
@@ -29,10 +30,12 @@ interface Written {
   readonly params?: Params | undefined
   readonly defaults?: Readonly<Record<string, unknown>> | undefined
   readonly overrides?: Readonly<Record<string, unknown>> | undefined
+  readonly transformation?: Readonly<Record<string, string>> | undefined
 }
 
 interface Named extends Written {
-  readonly node: SectionNode
+  /** Where its policies are: the entry itself, or its `defaults`. */
+  readonly policies: SectionNode
 }
 
 export type NamedProviders = ReadonlyMap<string, Named>
@@ -51,17 +54,41 @@ export function readNamedProviders(
   problems.push(...diagnostics)
   for (const index of value.keys()) {
     const node = at.inner(index)
-    const read = parseAt(reading, providerSchema, node, { except: PROVIDER_POLICIES })
-    problems.push(...read.diagnostics, ...reportUnserved(reading, node))
-    if (read.value === undefined) continue
-    if (named.has(read.value.name)) {
-      const message = `another provider is called \`${read.value.name}\` already`
+    const found = readNamed(reading, node, problems)
+    if (found === undefined) continue
+    if (named.has(found.name)) {
+      const message = `another provider is called \`${found.name}\` already`
       const said = { code: 'PC0303', message, hint: 'give each a name of its own' } as const
       problems.push(complain(reading, node.inner('name'), said))
     }
-    named.set(read.value.name, { ...read.value, node })
+    named.set(found.name, found)
   }
   return named
+}
+
+/**
+ * Its `defaults` are fields of requests; files written for others keep there what models have in
+ * common, each under its own name.
+ */
+function readNamed(reading: Reading, node: SectionNode, problems: Diagnostic[]): Named | undefined {
+  const grouped = node.inner('defaults')
+  const isGroup = isGroupOfDefaults(grouped.value)
+  const except = isGroup ? [...PROVIDER_POLICIES, 'defaults'] : PROVIDER_POLICIES
+  const head = parseAt(reading, providerSchema, node, { except })
+  problems.push(...head.diagnostics, ...reportUnserved(reading, node))
+  if (!isGroup) return head.value && { ...head.value, policies: node }
+  const group = parseAt(reading, providerDefaults, grouped, { except: PROVIDER_POLICIES })
+  problems.push(...group.diagnostics, ...reportUnserved(reading, grouped))
+  return head.value && { ...head.value, ...group.value, policies: grouped }
+}
+
+function isGroupOfDefaults(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return Object.keys(value).some((key) => key in providerDefaults.shape || isPolicyKey(key))
+}
+
+function isPolicyKey(key: string): boolean {
+  return PROVIDER_POLICIES.includes(key)
 }
 
 /** Undefined after an error, which is among the problems. */
@@ -94,12 +121,16 @@ export function readModelProvider(
   }
   const policies = [
     ...readPolicies(reading, node, { ...place, keys: MODEL_POLICIES }),
-    ...(shared ? readPolicies(reading, shared.node, { ...place, keys: PROVIDER_POLICIES }) : []),
+    ...(shared
+      ? readPolicies(reading, shared.policies, { ...place, keys: PROVIDER_POLICIES })
+      : []),
   ]
   const origin = node.origin
   const options = { ...found.options, ...pathsOf(own), ...bodyOf(shared, model) } as JsonObject
-  const auth = keyPolicy(own, policies, { ...place, origin })
-  return { name, origin, provider: found.kind, endpoint, options, policies: [...policies, ...auth] }
+  const at = { ...place, origin }
+  // The most general comes first: what the model says in its own `ai` counts.
+  const all = [...computedPolicy(shared, model, at), ...policies, ...keyPolicy(own, policies, at)]
+  return { name, origin, provider: found.kind, endpoint, options, policies: all }
 }
 
 /** Of `{reference}`; undefined: it is a provider itself. */
@@ -194,6 +225,18 @@ function bodyOf(shared: Written | undefined, model: Written): object {
     ...(Object.keys(defaults).length > 0 ? { defaults } : {}),
     ...(Object.keys(overrides).length > 0 ? { overrides } : {}),
   }
+}
+
+/** `transformation` is short for the policy `ai`; fields of the model win. */
+function computedPolicy(
+  shared: Written | undefined,
+  model: Written,
+  { level, policy, origin }: Pick<Attached, 'level' | 'policy' | 'origin'>,
+): readonly Attached[] {
+  const transformations = { ...shared?.transformation, ...model.transformation }
+  if (Object.keys(transformations).length === 0) return []
+  const value = { transformations }
+  return [{ state: 'valid', kind: 'ai', section: 'backend', level, policy, origin, value }]
 }
 
 const BEARER = { kind: 'header', name: 'authorization', prefix: 'Bearer ' } as const

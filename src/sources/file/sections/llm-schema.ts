@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { Section } from '../../../model/policy.ts'
+import { computedFields } from '../../../policies/ai/schema.ts'
 import {
   anything,
   expression,
@@ -61,7 +62,9 @@ const custom = PROVIDERS.find((one) => one.name === 'custom')?.options ?? z.neve
 
 export const provider = z
   .union([
-    z.enum(PROVIDER_NAMES as [string, ...string[]]),
+    z
+      .enum(PROVIDER_NAMES as [string, ...string[]])
+      .or(z.literal('openai').transform(() => 'openAI')),
     oneOfKeys(
       z.strictObject({
         custom,
@@ -90,19 +93,19 @@ const POLICY_KEYS = Object.keys(policies)
 const change = {
   defaults: json('Fields that are set if the request has none.'),
   overrides: json('Fields that are set whatever the request says.'),
-  transformation: waits('Fields that are computed before translation.'),
+  transformation: computedFields
+    .optional()
+    .describe(
+      'Fields of the request, by the expressions that compute them from what the client sent ' +
+        '(`llmRequest`): short for `transformations` of the policy `ai`.',
+    ),
   finalTransformation: waits('Fields that are computed after translation.'),
   backendTunnel: waits('A proxy on the way.'),
   promptCaching: waits('Prompt caching.'),
 }
 
 /** Keys that would do something, and do not. */
-export const UNSERVED_KEYS = [
-  'transformation',
-  'finalTransformation',
-  'backendTunnel',
-  'promptCaching',
-] as const
+export const UNSERVED_KEYS = ['finalTransformation', 'backendTunnel', 'promptCaching'] as const
 
 const modelHead = {
   id: text('An id of its own, if `name` is not unique.'),
@@ -139,6 +142,9 @@ const providerHead = {
   params: params.optional().describe('Parameters of calls.'),
   ...change,
 }
+
+/** `defaults` of a provider as files written for others have it. */
+export const providerDefaults = z.strictObject(change)
 
 export const modelSchema = z.strictObject(modelHead)
 export const providerSchema = z.strictObject(providerHead)

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Target } from '../../../model/backend.ts'
 import type { AccessLog } from '../../../policies/access-log/schema.ts'
 import { choice, expression, parseHost, scalar } from '../../../policies/schema.ts'
-import type { Tracing } from '../../../policies/tracing/schema.ts'
+import { collectorHeaders, type Tracing } from '../../../policies/tracing/schema.ts'
 
 /** Policies that files written for others set below `config`. */
 export interface OlderPolicies {
@@ -57,6 +57,7 @@ export const olderTracing = z
       .regex(/^\/\S*$/)
       .optional()
       .describe('The path. With `http`.'),
+    headers: collectorHeaders(),
     randomSampling: sampling('The share of requests that begin a trace.').prefault(0),
     clientSampling: sampling('Whether traces that clients begin are continued.').prefault(1),
     fields: fields().prefault({}).describe('Attributes of spans.'),
@@ -90,11 +91,13 @@ function logged(own: z.output<ReturnType<typeof fields>> | undefined) {
 }
 
 function tracingOf(older: NonNullable<z.output<typeof olderTracing>>): Tracing {
-  const { otlpEndpoint, otlpProtocol, path, randomSampling, clientSampling, fields } = older
+  const { otlpEndpoint, otlpProtocol, path, randomSampling, clientSampling, fields, headers } =
+    older
   return {
     target: otlpEndpoint.target,
     protocol: otlpProtocol,
     path: path ?? otlpEndpoint.path ?? '/v1/traces',
+    ...(headers === undefined ? {} : { headers }),
     randomSampling,
     clientSampling,
     attributes: fields.add,

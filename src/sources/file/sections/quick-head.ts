@@ -30,7 +30,7 @@ export function readQuickHead(value: unknown): RouteHead | undefined {
   return head
 }
 
-const MOST = 64
+const MAX_ENTRIES = 64
 const LONGEST_PATH = 2_048
 /** Each narrower than what the schema takes. */
 const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,200}[A-Za-z0-9])?$/
@@ -83,7 +83,7 @@ function isPath(value: unknown): value is string {
 }
 
 function isListOf<T>(value: unknown, is: (item: unknown) => item is T): value is readonly T[] {
-  return Array.isArray(value) && value.length <= MOST && value.every(is)
+  return Array.isArray(value) && value.length <= MAX_ENTRIES && value.every(is)
 }
 
 function isSome<T>(value: unknown, is: (item: unknown) => item is T): value is readonly T[] {
