@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
 import own from '../package.json' with { type: 'json' }
-import { runCommand } from '../src/cli/index.ts'
+import { start } from '../src/cli/start.ts'
 
 const { env, stdout } = process
 
@@ -18,7 +18,7 @@ stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })
 
-const code = runCommand(
+const code = start(
   process.argv.slice(2),
   {
     out: (text) => void stdout.write(text),

@@ -22,13 +22,17 @@ export async function askDecisions(
   return (body as { readonly decisions?: readonly DecisionRecord[] }).decisions ?? []
 }
 
-/** What a running gateway says of its configuration, or why that cannot be had. */
+/**
+ * What a running gateway says of its configuration, or why that cannot be had. `body`: sent as JSON
+ * by POST.
+ */
 export async function askAnalysis<T extends object>(
   admin: string,
   path: string,
   environment: Environment,
+  body?: object,
 ): Promise<T | string> {
-  return (await ask(admin, path, environment, ANALYSIS_PATIENCE)) as T | string
+  return (await ask(admin, path, environment, ANALYSIS_PATIENCE, body)) as T | string
 }
 
 async function ask(
@@ -36,13 +40,19 @@ async function ask(
   path: string,
   environment: Environment,
   patience: number,
+  sent?: object,
 ): Promise<object | string> {
   const url = urlOf(admin, path)
   if (url === undefined) return `${admin} is not a URL, and not a host and a port`
   const { [TOKEN]: token } = environment
-  const headers = token === undefined ? {} : { authorization: `Bearer ${token.trim()}` }
+  const headers = {
+    ...(token === undefined ? {} : { authorization: `Bearer ${token.trim()}` }),
+    ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
+  }
+  const signal = AbortSignal.timeout(patience)
+  const content = sent === undefined ? {} : { method: 'POST', body: JSON.stringify(sent) }
   try {
-    const response = await fetch(url, { headers, signal: AbortSignal.timeout(patience) })
+    const response = await fetch(url, { ...content, headers, signal })
     const body = (await response.json()) as { readonly detail?: string }
     return response.ok ? body : (body.detail ?? `${admin} responded with ${response.status}`)
   } catch (error) {

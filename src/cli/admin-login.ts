@@ -63,7 +63,7 @@ function revokedInMemory(): RevokedSessions {
 
 function revokedIn(store: Store): RevokedSessions {
   return {
-    add: (revocation, until) => store.revoke(keysOf(revocation), revocation.before, until),
-    has: (session) => store.isRevoked(keysOf(session), session.issued ?? 0),
+    add: (revocation, until) => store.revocations.add(keysOf(revocation), revocation.before, until),
+    has: (session) => store.revocations.has(keysOf(session), session.issued ?? 0),
   }
 }

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { unreadable } from '../diagnostics/system-error.ts'
 import {
   type ChainReport,
@@ -55,6 +56,8 @@ async function read(
     throw new UsageError('a head is a number, a colon and 64 hexadecimal digits')
   }
   try {
+    const folder = files.find((file) => statSync(file, { throwIfNoEntry: false })?.isDirectory())
+    if (folder !== undefined) return `${folder} cannot be read: it is a folder`
     return await verifyChain(files, head)
   } catch (error) {
     return unreadable(error)

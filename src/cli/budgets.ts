@@ -1,16 +1,21 @@
 import { dirname, resolve } from 'node:path'
+import type { UsedBudget } from '../admin/api/deps.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
-import type { BudgetStore } from '../exchange/budget-store.ts'
+import { type BudgetStore, MemoryBudgets } from '../exchange/budget-store.ts'
+import type { ValidPolicy } from '../model/policy.ts'
 import type { Settings } from '../model/settings.ts'
+import { budgetNames, unitsOf } from '../policies/budgets/ledger.ts'
+import { periodAt } from '../policies/budgets/period.ts'
+import type { Budget } from '../policies/budgets/schema.ts'
 import { BudgetFile } from '../proxy/budget-file.ts'
 import type { Logger } from '../telemetry/log.ts'
 
-/** Where it is kept what was used of budgets; undefined: in memory, as long as the process lives. */
+/** Where it is kept what was used of budgets. */
 export async function openBudgets(
   file: string,
   { budgets, database }: Settings,
   log: Logger,
-): Promise<BudgetStore | Diagnostic | undefined> {
+): Promise<BudgetStore | Diagnostic> {
   const failed = (error: string) => log.error('budgets', { error })
   if (budgets.file !== undefined) {
     const path = resolve(dirname(file), budgets.file)
@@ -26,9 +31,27 @@ export async function openBudgets(
       }
     }
   }
-  if (database === undefined) return undefined
+  if (database === undefined) return new MemoryBudgets()
   // Loaded for gateways that have a database, and for no other.
   const { DatabaseBudgets } = await import('./database-budgets.ts')
   const { url, maxConnections } = database
   return new DatabaseBudgets({ url: url.secret.trim(), maxConnections, failed })
+}
+
+/** What was used of each budget of a policy, in the units that it is written in. */
+export async function useOfBudgets(
+  store: BudgetStore,
+  policy: ValidPolicy,
+  now: number,
+): Promise<readonly UsedBudget[]> {
+  const own = policy as ValidPolicy<readonly Budget[]>
+  const names = budgetNames(own)
+  return Promise.all(
+    own.value.map(async (budget, index) => {
+      const { callers, used, maxUsed } = await store.use(names[index] as string, now)
+      const unit = unitsOf({ ...budget, amount: 1 })
+      const ends = new Date(periodAt(now, budget.per).end).toISOString()
+      return { callers, used: used / unit, maxUsed: maxUsed / unit, ends }
+    }),
+  )
 }

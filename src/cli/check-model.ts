@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { certainErrors } from '../analysis/lint/certain.ts'
-import { type Finding, lint } from '../analysis/lint/lint.ts'
+import type { Finding } from '../analysis/lint/lint.ts'
 import { suppress } from '../analysis/lint/suppress.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { hasErrors, type Result, success } from '../diagnostics/result.ts'
@@ -12,6 +12,7 @@ import { compileProgram } from '../program/compile.ts'
 import { confine } from '../sources/file/confine.ts'
 import { withExcerpts } from '../sources/file/excerpts.ts'
 import type { Environment } from '../sources/file/expand.ts'
+import type { KnownItems } from '../sources/file/known-items.ts'
 import type { Loaded } from '../sources/file/load.ts'
 import { checkKeys } from './check-keys.ts'
 import { idleServices } from './idle-deps.ts'
@@ -21,14 +22,6 @@ import { loadBetweenRequests } from './load.ts'
 export function checkModel(file: string, model: Model): readonly Diagnostic[] {
   const { diagnostics } = compileProgram(model, undefined, idleServices({ value: 0 }))
   return withExcerpts(file, [...checkKeys(model), ...diagnostics])
-}
-
-/** All that is proven wrong with the policies, but for what its reader says too (AZ009). */
-export function provenErrors(file: string, model: Model, text?: string): readonly Diagnostic[] {
-  const errors = lint(model).filter(
-    ({ diagnostic: { severity, code } }) => severity === 'error' && code !== 'AZ009',
-  )
-  return unsuppressed(file, errors, text)
 }
 
 /** What a gateway rejects: rules of which it is quickly proven that they never match. */
@@ -70,9 +63,9 @@ export function* servable(
 export async function loadServable(
   file: string,
   environment: Environment,
-  options: ServableOptions,
+  options: ServableOptions & { readonly known?: KnownItems },
 ): Promise<Loaded> {
-  const loaded = await loadBetweenRequests(file, environment)
+  const loaded = await loadBetweenRequests(file, environment, options.known)
   const { value, diagnostics } = loaded.result
   if (value === undefined) return loaded
   const now = () => performance.now()
@@ -82,7 +75,7 @@ export async function loadServable(
 }
 
 /** Without those that a comment in the file accounts for. */
-function unsuppressed(
+export function unsuppressed(
   file: string,
   findings: readonly Finding[],
   text = findings.length === 0 ? undefined : textOf(file),

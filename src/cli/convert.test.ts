@@ -288,7 +288,7 @@ config:
     assert.match(err, /somethingNew/)
     const [first, second] = document.binds[0].listeners[0].routes
     assert.deepEqual(first.policies.authorization, DENIED)
-    assert.equal(second.policies, undefined)
+    assert.deepEqual(second.policies, { urlRewrite: { authority: 'auto' } })
   })
 })
 

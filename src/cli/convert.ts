@@ -51,7 +51,7 @@ read, 2 for a usage error.`,
       conversion = (READERS[from ?? guess(file, text)] as (typeof READERS)[string])(text, file)
     } catch (error) {
       if (!(error instanceof ConvertError)) throw error
-      err(`portcullis convert: ${file}:${error.line}: ${error.message}\n`)
+      err(`portcullis convert: ${file}:${error.line}: ${shortened(error.message)}\n`)
       return 1
     }
     const { document, lost } = conversion
@@ -74,8 +74,15 @@ read, 2 for a usage error.`,
   },
 })
 
+/** What a file says where it is none may have any length. */
+function shortened(text: string): string {
+  return text.length <= MAX_MESSAGE ? text : `${text.slice(0, MAX_MESSAGE)}…`
+}
+
+const MAX_MESSAGE = 400
+
 function renderLost(file: string, { line, what, why }: Lost): string {
-  return `${line === undefined ? '' : `${file}:${line}: `}${what}: ${why}`
+  return `${line === undefined ? '' : `${file}:${line}: `}${shortened(what)}: ${shortened(why)}`
 }
 
 function guess(file: string, text: string): string {

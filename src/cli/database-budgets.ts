@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
-import type { BudgetPlace, BudgetStore, BudgetTake, Shortage } from '../exchange/budget-store.ts'
+import type {
+  BudgetPlace,
+  BudgetStore,
+  BudgetTake,
+  BudgetUse,
+  Shortage,
+} from '../exchange/budget-store.ts'
 import { migrate } from '../sources/database/migrations.ts'
 
 /** Milliseconds. A call to a model waits for this, and its client gets 503 after it. */
@@ -54,15 +60,16 @@ export class DatabaseBudgets implements BudgetStore {
   }
 
   async take(asked: BudgetTake): Promise<Shortage | undefined> {
-    const { ends, amount, capacity } = asked
+    const { budget, ends, amount, capacity } = asked
     try {
       await this.#prepare()
       const { rows } = await this.#pool.query(
-        `insert into portcullis_budgets as known (account, used, ends) values ($1, $2, $3)
+        `insert into portcullis_budgets as known (account, used, ends, budget)
+         values ($1, $2, $3, $5)
          on conflict (account) do update set used = known.used + excluded.used
          where known.used + excluded.used <= $4
          returning used`,
-        [accountOf(asked), amount, ends, capacity],
+        [accountOf(asked), amount, ends, capacity, digest(budget)],
       )
       this.#isFailing = false
       void this.#clean()
@@ -77,6 +84,17 @@ export class DatabaseBudgets implements BudgetStore {
     const account = accountOf(place)
     this.#settled.set(account, (this.#settled.get(account) ?? 0) + amount)
     void this.#write()
+  }
+
+  async use(budget: string, now: number): Promise<BudgetUse> {
+    await this.#prepare()
+    const { rows } = await this.#pool.query(
+      `select count(*)::int as callers, coalesce(sum(used), 0)::float8 as used,
+              coalesce(max(used), 0)::float8 as "maxUsed"
+       from portcullis_budgets where budget = $1 and ends > $2 and used > 0`,
+      [digest(budget), now],
+    )
+    return rows[0] as BudgetUse
   }
 
   async close(): Promise<void> {
@@ -151,5 +169,9 @@ export class DatabaseBudgets implements BudgetStore {
 
 /** A digest: the table tells nothing about callers. */
 function accountOf({ budget, key, ends }: BudgetPlace): string {
-  return createHash('sha256').update(`${budget}\n${ends}\n${key}`).digest('base64url')
+  return digest(`${budget}\n${ends}\n${key}`)
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('base64url')
 }

@@ -67,7 +67,7 @@ describe('what portcullis diff says of client certificates', () => {
 
   it('does not call proven what clients with a bad certificate see', async () => {
     const { out } = await diffOf(listener(tls('')), listener(tls(optional)))
-    assert.match(out, /not known whether something is newly refused/)
+    assert.match(out, /not known whether something is newly denied/)
     assert.match(out, /closed with a bad one/)
     assert.doesNotMatch(out, /newly admitted or/)
   })
@@ -95,7 +95,7 @@ routes: [{ name: api, ${rule} backends: [{ host: 'a:80' }] }]
       shared(`${one('a', 'a.test')}, ${one('b', 'c.test')}`),
     )
     assert.match(out, /newly admitted at listener default\/b[\s\S]*host: c\.test/)
-    assert.match(out, /newly refused at listener default\/b[\s\S]*host: b\.test/)
+    assert.match(out, /newly denied at listener default\/b[\s\S]*host: b\.test/)
     assert.doesNotMatch(out, /not known|host: a\.test/)
   })
 
@@ -105,7 +105,7 @@ routes: [{ name: api, ${rule} backends: [{ host: 'a:80' }] }]
       shared(`${one('a', 'c.test', DENY)}, ${one('b', '')}`),
     )
     assert.match(out, /newly admitted at listener default\/b[\s\S]*GET \/x\n\s*host: a\.test/)
-    assert.match(out, /newly refused at listener default\/b[\s\S]*GET \/x\n\s*host: c\.test/)
+    assert.match(out, /newly denied at listener default\/b[\s\S]*GET \/x\n\s*host: c\.test/)
     assert.doesNotMatch(out, /not known/)
   })
 
@@ -135,7 +135,7 @@ routes: [{ name: api, ${rule} backends: [{ host: 'a:80' }] }]
       shared(`${one('a', 'b.test')}, ${one('b', 'a.test')}`, rule),
     )
     assert.match(out, /newly admitted/)
-    assert.match(out, /newly refused/)
+    assert.match(out, /newly denied/)
     assert.doesNotMatch(out, /proven/)
   })
 
@@ -159,7 +159,7 @@ routes:
     const { out } = await diffOf(file('x', 'y'), file('y', 'x'))
     assert.doesNotMatch(out, /proven/)
     assert.match(out, /newly admitted/)
-    assert.match(out, /newly refused/)
+    assert.match(out, /newly denied/)
   })
 })
 
@@ -196,7 +196,7 @@ ${more}`
       assert.match(out, /newly admitted at listener stream\/default\n {4}a connection/)
       assert.match(out, /before: closed: no-route\n/)
       const { out: gone } = await diffOf(stream(own, route), stream(own))
-      assert.match(gone, /newly refused at listener stream\/default\n/)
+      assert.match(gone, /newly denied at listener stream\/default\n/)
     }
   })
 
@@ -229,7 +229,7 @@ routes:
 
   it('does not take the proxy for the client', async () => {
     const { out } = await diffOf(file(1), file(1, DENY))
-    assert.match(out, /not known whether something is newly refused/)
+    assert.match(out, /not known whether something is newly denied/)
     const { out: without } = await diffOf(file(0), file(0, DENY))
     assert.equal(without, 'nothing changes: proven for every request\n')
   })
@@ -249,7 +249,7 @@ routes:
     for (const own of ['requestRedirect: { scheme: https }', 'directResponse: { status: 200 }']) {
       const { out } = await diffOf(file(own, less), file(own, more))
       assert.match(out, /newly admitted at .*route api\n +GET \/a\n/)
-      assert.match(out, /newly refused at .*route api\n +GET \/b\n/)
+      assert.match(out, /newly denied at .*route api\n +GET \/b\n/)
     }
   })
 
@@ -260,8 +260,8 @@ routes:
     const own = onlyIf("request.method == 'PUT'")
     const { out } = await diffOf(file(own, less), file(own, more))
     assert.match(out, /newly admitted at .*\n +PUT \/a\n/)
-    assert.match(out, /newly refused at .*\n +PUT \/b\n/)
-    assert.match(out, /^1 newly admitted, 1 newly refused$/m)
+    assert.match(out, /newly denied at .*\n +PUT \/b\n/)
+    assert.match(out, /^1 newly admitted, 1 newly denied$/m)
     const other = onlyIf("request.method == 'PUT' || request.method == 'PUT'")
     assert.equal((await diffOf(file(own, less), file(other, less))).out, PROVEN)
     const wider = onlyIf("request.method in ['PUT', 'POST']")
@@ -274,14 +274,14 @@ routes:
       onlyIf("request.method == 'PUT'", 503),
     ]
     const { out } = await diffOf(file(fine, less), file(error, less))
-    assert.match(out, /newly refused at .*\n +PUT \/[\s\S]* {2}after: {2}503: direct-response\n/)
-    assert.match(out, /^0 newly admitted, 1 newly refused$/m)
+    assert.match(out, /newly denied at .*\n +PUT \/[\s\S]* {2}after: {2}503: direct-response\n/)
+    assert.match(out, /^0 newly admitted, 1 newly denied$/m)
   })
 
   it('does not know what depends on chance', async () => {
     const own = onlyIf('random() < 0.5')
     const { out } = await diffOf(file(own, less), file(own, more))
-    assert.match(out, /not known whether something is newly admitted or newly refused/)
+    assert.match(out, /not known whether something is newly admitted or newly denied/)
     assert.match(out, /a condition of `directResponse`/)
   })
 })
@@ -302,7 +302,7 @@ routes:
   ] as const) {
     it(`admits nothing to a route with ${what}`, async () => {
       const { out } = await diffOf(file(SERVED), file(backends))
-      assert.match(out, /newly refused at .*\n +GET \/[\s\S]* {2}after: {2}500: no-backend\n/)
+      assert.match(out, /newly denied at .*\n +GET \/[\s\S]* {2}after: {2}500: no-backend\n/)
       const back = await diffOf(file(backends), file(SERVED), '--fail-on-newly-admitted')
       assert.match(back.out, /newly admitted at .*\n +GET \/[\s\S]* {2}before: 500: no-backend\n/)
       assert.equal(back.code, 1)
@@ -315,8 +315,8 @@ routes:
         `, directResponse: { conditional: [{ condition: "request.method == '${method}'", status: 200 }] }`
       const { out } = await diffOf(file(backends, own('PUT')), file(backends, own('POST')))
       assert.match(out, /newly admitted at .*\n +POST \/[\s\S]* {2}before: 500: no-backend\n/)
-      assert.match(out, /newly refused at .*\n +PUT \/[\s\S]* {2}after: {2}500: no-backend\n/)
-      assert.match(out, /^1 newly admitted, 1 newly refused$/m)
+      assert.match(out, /newly denied at .*\n +PUT \/[\s\S]* {2}after: {2}500: no-backend\n/)
+      assert.match(out, /^1 newly admitted, 1 newly denied$/m)
     })
   }
 
@@ -328,6 +328,6 @@ routes:
     const [one, other] = [`deny: "request.path == '/b'"`, `allow: "request.path == '/c'"`]
     assert.equal((await diffOf(idle(one), idle(other))).out, PROVEN)
     const busy = idle(other).replace('weight: 0', 'weight: 1')
-    assert.match((await diffOf(idle(other), busy)).out, /^newly refused at /)
+    assert.match((await diffOf(idle(other), busy)).out, /^newly denied at /)
   })
 })

@@ -83,12 +83,12 @@ describe('portcullis diff', () => {
     it(what, async () => {
       const { out } = await diffOf(config(old), config(now))
       const plain = out.replaceAll(/^ +/gm, '')
-      const parts = plain.split('newly refused at')
+      const parts = plain.split('newly denied at')
       for (const example of admitted) assert.match(parts[0] as string, example)
       for (const example of refused) assert.match(parts.slice(1).join(''), example)
       const [more, less] = [admitted.length, refused.length]
       if (more + less === 0) assert.equal(out, 'nothing changes: proven for every request\n')
-      else assert.ok(out.includes(`${more} newly admitted, ${less} newly refused`), out)
+      else assert.ok(out.includes(`${more} newly admitted, ${less} newly denied`), out)
     })
   }
 
@@ -97,14 +97,14 @@ describe('portcullis diff', () => {
     const one = `gateways: { default: { port: 8080 } }\nroutes:\n- { name: a, matches: [{ path: { exact: /a } }], backends: [{ host: 'a:80' }] }\n- { name: b, matches: [{ path: { exact: /b } }], backends: [{ host: 'a:80' }] }\n`
     const { out } = await diffOf(two, one)
     assert.match(out, /newly admitted at listener default\/default, route b[\s\S]*GET \/b/)
-    assert.match(out, /newly refused at listener other\/default, route a[\s\S]*GET \/a/)
+    assert.match(out, /newly denied at listener other\/default, route a[\s\S]*GET \/a/)
   })
 
   it('connections by server name', async () => {
     const tls = (name: string) =>
       `gateways: { default: { port: 8443, protocol: TLS } }\ntcpRoutes:\n- backends: [{ host: 'a:80' }]\nfrontendPolicies:\n  networkAuthorization: { rules: [{ require: "destination.hostname == '${name}'" }] }\n`
     const { out } = await diffOf(tls('a.test'), tls('b.test'))
-    assert.match(out, /newly admitted[\s\S]*SNI b\.test[\s\S]*newly refused[\s\S]*SNI a\.test/)
+    assert.match(out, /newly admitted[\s\S]*SNI b\.test[\s\S]*newly denied[\s\S]*SNI a\.test/)
   })
 
   it('routes of connections', async () => {
@@ -112,10 +112,10 @@ describe('portcullis diff', () => {
       `gateways: { default: { port: 8443, protocol: TLS } }\n${routes}`
     const route = (name: string) =>
       tls(`tcpRoutes:\n- { hostnames: [${name}], backends: [{ host: 'a:80' }] }\n`)
-    const unknown = /not known whether something is newly .*refused at .*: the server names/
+    const unknown = /not known whether something is newly .*denied at .*: the server names/
     assert.match((await diffOf(route('a.test'), route('b.test'))).out, unknown)
     const { out } = await diffOf(route('a.test'), tls(''))
-    assert.match(out, /newly refused at .*\n.*\n +SNI a\.test\n[\s\S]*after: {2}closed: no-route/)
+    assert.match(out, /newly denied at .*\n.*\n +SNI a\.test\n[\s\S]*after: {2}closed: no-route/)
     assert.match((await diffOf(route('a.test'), route('a.test'))).out, /nothing changes/)
   })
 
@@ -126,7 +126,7 @@ describe('portcullis diff', () => {
       '--fail-on-newly-admitted',
     )
     assert.match(out, /not known whether something is newly admitted at .*route api: it depends on/)
-    assert.match(out, /0 newly admitted, 0 newly refused; not complete: 2 not known/)
+    assert.match(out, /0 newly admitted, 0 newly denied; not complete: 2 not known/)
     assert.equal(code, 1)
   })
 
@@ -157,7 +157,7 @@ describe('portcullis diff', () => {
       const { out } = await diffOf(config(old), config(now))
       for (const [kind, expected] of [
         ['admitted', admitted],
-        ['refused', refused],
+        ['denied', refused],
       ] as const) {
         const unknown = new RegExp(
           `not known whether something is .*newly ${kind}.* at .*: what (.*) accepts`,

@@ -1,5 +1,7 @@
-import { compareModels, type Difference, type SemanticDiff } from '../analysis/diff/compare.ts'
+import { compareModels } from '../analysis/diff/compare.ts'
+import type { Difference, SemanticDiff } from '../analysis/diff/difference.ts'
 import type { ExampleRequest } from '../analysis/diff/example.ts'
+import { compareMessages } from '../analysis/diff/messages.ts'
 import { renderCount, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import { visible } from '../diagnostics/text-cells.ts'
@@ -10,7 +12,7 @@ import type { HypotheticalRequest } from '../program/explain.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { toExactJson } from './exact-json.ts'
 import { loadConfiguration, prepareFor } from './load-configuration.ts'
-import { CLUSTER, CLUSTER_PATH, FORMAT, formatOf, readArgs } from './read-args.ts'
+import { ADMIN, CLUSTER, CLUSTER_PATH, FORMAT, formatOf, readArgs } from './read-args.ts'
 import { openVerdicts } from './verdicts.ts'
 
 export const diff = defineCommand({
@@ -18,6 +20,7 @@ export const diff = defineCommand({
   summary: 'tell which requests a changed configuration newly admits or denies, with examples',
   help: `portcullis diff OLD NEW [--format text|json] [--fail-on-newly-admitted] [--fail-on-change]
 portcullis diff --cluster NEW
+portcullis diff --admin URL NEW
 
 Compares what two configurations decide, not how they are written. For every listener,
 route and backend it looks for a request that one admits and the other denies, and
@@ -27,9 +30,13 @@ a form that is looked into: ==, in, has, startsWith, endsWith, contains, exists(
 cidr().containsIP(), comparisons with numbers, and logic. Anything else is not known, and
 the part that differs is named. OLD and NEW may also be files or folders of Kubernetes
 manifests. With \`--cluster\` the cluster that KUBECONFIG names is what is compared with:
-NEW is then all of its objects, and not only those that change.
+NEW is then all of its objects, and not only those that change. With \`--admin\` what a
+running gateway serves is what is compared with, its stored changes included. It works out
+the differences itself; \`config\` of NEW is not compared.
 
   --cluster                  the objects of the cluster, in place of OLD
+  --admin URL                what a running gateway serves, in place of OLD; the token in
+                             PORTCULLIS_ADMIN_TOKEN is sent along
   --format json              for programs; --json for short
   --fail-on-newly-admitted   exit code 1 where something is newly admitted, or where it
                              is not known
@@ -40,15 +47,11 @@ understood.`,
   run: async (args, terminal) => {
     const { values, positionals } = parse(args)
     const format = formatOf(values, ['text', 'json'])
-    const named = values.cluster === true ? [CLUSTER_PATH, ...positionals] : positionals
-    const [before, after] = named
-    if (before === undefined || after === undefined || named.length > 2) {
-      throw new UsageError('name the old and the new configuration')
-    }
-    await prepareFor(before, after)
-    const [old, now] = [loadModel(before, terminal), loadModel(after, terminal)]
-    if (old === undefined || now === undefined) return 1
-    const found = compare(old, now)
+    const found =
+      values.admin === undefined
+        ? await compareFiles(values, positionals, terminal)
+        : await compareServed(values.admin, positionals, terminal)
+    if (found === undefined) return 1
     if (format === 'json') terminal.out(`${toExactJson(found, 2)}\n`)
     else terminal.out(render(found))
     const isChanged = ({ kind }: { readonly kind: Difference['kind'] }) =>
@@ -57,6 +60,42 @@ understood.`,
     return [...found.differences, ...found.untold].some(isChanged) ? 1 : 0
   },
 })
+
+async function compareFiles(
+  { cluster }: { readonly cluster?: boolean },
+  positionals: readonly string[],
+  terminal: Terminal,
+): Promise<SemanticDiff | undefined> {
+  const named = cluster === true ? [CLUSTER_PATH, ...positionals] : positionals
+  const [before, after] = named
+  if (before === undefined || after === undefined || named.length > 2) {
+    throw new UsageError('name the old and the new configuration')
+  }
+  await prepareFor(before, after)
+  const [old, now] = [loadModel(before, terminal), loadModel(after, terminal)]
+  return old && now && compare(old, now)
+}
+
+/** Settings of the process may decide as well, and the gateway is told of no others. */
+async function compareServed(
+  admin: string,
+  positionals: readonly string[],
+  terminal: Terminal,
+): Promise<SemanticDiff | undefined> {
+  const [file] = positionals
+  if (file === undefined || positionals.length > 1)
+    throw new UsageError('name the new configuration')
+  const { analyseTowards } = await import('./admin-changes.ts')
+  const analysed = await analyseTowards<SemanticDiff>(admin, file, 'diff', terminal)
+  if (analysed === undefined) return undefined
+  const { found, hasOtherSettings } = analysed
+  if (!hasOtherSettings) return found
+  const why = '`config` of the file is not that of the gateway, and is not compared'
+  const untold = (['admitted', 'refused'] as const).map(
+    (kind) => ({ kind, listener: '', route: '', why }) as const,
+  )
+  return { ...found, untold: [...found.untold, ...untold] }
+}
 
 /** All that a file says: settings may decide as well. */
 export interface Configuration extends Model {
@@ -78,10 +117,17 @@ export function loadModel(file: string, terminal: Terminal): Configuration | und
 export function compare(before: Model, after: Model): SemanticDiff {
   const [old, now] = [openVerdicts(before), openVerdicts(after)]
   try {
-    return compareModels(before, after, {
-      old: (request) => old.decide(supposedOf(request), request.isConnection),
-      now: (request) => now.decide(supposedOf(request), request.isConnection),
-    })
+    const decide = {
+      old: (request: ExampleRequest) => old.decide(supposedOf(request), request.isConnection),
+      now: (request: ExampleRequest) => now.decide(supposedOf(request), request.isConnection),
+    }
+    const read = { old: old.headersRead, now: now.headersRead }
+    const requests = compareModels(before, after, decide, read)
+    const messages = compareMessages(before, after, decide)
+    return {
+      differences: [...requests.differences, ...messages.differences],
+      untold: [...requests.untold, ...messages.untold],
+    }
   } finally {
     old.close()
     now.close()
@@ -89,8 +135,18 @@ export function compare(before: Model, after: Model): SemanticDiff {
 }
 
 export function supposedOf(request: ExampleRequest): HypotheticalRequest {
-  const { method, path, query, host, headers, source, sni, certificate, identity } = request
+  const { method, path, query, host, source, sni, certificate, identity, message } = request
+  const body = message && new TextEncoder().encode(message.body)
+  const headers =
+    body === undefined
+      ? request.headers
+      : {
+          ...request.headers,
+          'content-type': 'application/json',
+          'content-length': `${body.length}`,
+        }
   return {
+    ...(body === undefined ? {} : { body: { content: body, rejected: undefined, limits: LIMITS } }),
     method,
     path,
     search: query === '' ? '' : `?${query}`,
@@ -110,6 +166,9 @@ export function supposedOf(request: ExampleRequest): HypotheticalRequest {
   }
 }
 
+/** More than the body of any example. */
+const LIMITS = { body: 2 ** 20, json: 2 ** 20 }
+
 export const NO_NAMES: ClientCertificate = {
   subject: '',
   subjectCn: undefined,
@@ -119,14 +178,16 @@ export const NO_NAMES: ClientCertificate = {
   fingerprint: '',
 }
 
-const TITLES = { admitted: 'newly admitted', refused: 'newly refused' } as const
+const TITLES = { admitted: 'newly admitted', refused: 'newly denied' } as const
 
 function render({ differences, untold }: SemanticDiff): string {
   const lines: string[] = []
   for (const kind of ['admitted', 'refused'] as const) {
     for (const difference of differences.filter((one) => one.kind === kind)) {
       const { old, now, example } = difference
-      lines.push(`${TITLES[kind]} at ${placeOf(difference)}`)
+      const { message } = example
+      const what = message === undefined ? '' : `: ${visible(message.about)}`
+      lines.push(`${TITLES[kind]} at ${placeOf(difference)}${what}`)
       lines.push(...exampleLines(example).map((line) => `    ${visible(line)}`))
       const { asks } = difference
       const [before, after] = [old, now].map(({ isAdmitted, reason }) =>
@@ -142,7 +203,7 @@ function render({ differences, untold }: SemanticDiff): string {
   }
   if (lines.length === 0) return 'nothing changes: proven for every request\n'
   const count = (kind: string) => differences.filter((one) => one.kind === kind).length
-  const counts = `${count('admitted')} newly admitted, ${count('refused')} newly refused`
+  const counts = `${count('admitted')} newly admitted, ${count('refused')} newly denied`
   lines.push(untold.length === 0 ? counts : `${counts}; not complete: ${untold.length} not known`)
   return `${lines.join('\n')}\n`
 }
@@ -191,6 +252,7 @@ export function exampleLines(example: ExampleRequest): readonly string[] {
   return [
     ...(example.isConnection ? ['a connection'] : asked),
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    ...(example.message === undefined ? [] : [`MCP message ${example.message.body}`]),
     ...Object.entries(identity).map(([variable, value]) => `${variable} ${toExactJson(value)}`),
     ...(sni === undefined ? [] : [`SNI ${sni}`]),
     ...(certificate === undefined ? [] : [certificateText(certificate)]),
@@ -209,6 +271,7 @@ function parse(args: readonly string[]) {
     allowPositionals: true,
     options: {
       ...CLUSTER,
+      ...ADMIN,
       ...FORMAT,
       'fail-on-newly-admitted': { type: 'boolean' },
       'fail-on-change': { type: 'boolean' },

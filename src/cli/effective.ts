@@ -16,7 +16,7 @@ import { askAnalysis } from './admin-client.ts'
 import { defineCommand } from './define.ts'
 import { loadConfiguration, prepareFor } from './load-configuration.ts'
 import { type Paint, painter } from './paint.ts'
-import { CLUSTER, FILES, FORMAT, fileOf, formatOf, readArgs } from './read-args.ts'
+import { ADMIN, CLUSTER, FILES, FORMAT, fileOf, formatOf, readArgs } from './read-args.ts'
 import { ruleGuards } from './rule-guards.ts'
 
 export const effective = defineCommand({
@@ -33,9 +33,10 @@ or Require rules deny at least some requests without credentials, on the way to 
 backend and to each provider of an AI backend. Whether rules deny anything is proven for
 all of them together and for what the route matches: rules that every request satisfies
 guard nothing. A route is partly guarded if that holds of some of its hostnames, matches
-or backends, while others admit everything, which counts as unprotected. With Deny rules alone a route is open by default, which counts as
-unprotected. Blocks in audit mode and authentication that is Optional or Permissive
-guard nothing. What cannot be proven either way counts as unprotected. A route without a
+or backends, while others admit everything, which counts as unprotected. With Deny rules
+alone a route is open by default, which counts as unprotected. Blocks in audit mode and
+authentication that is Optional or Permissive guard nothing. What cannot be proven either
+way counts as unprotected. A route without a
 backend, such as a redirect, needs no guard. A model is as protected as the least
 protected provider that may serve it; which models one caller can use is shown by
 \`explain --request 'GET /v1/models'\` with what is known of that caller.
@@ -143,9 +144,12 @@ function routeLines(one: EffectiveRoute, paint: Paint): readonly string[] {
 function backendLines(one: EffectiveBackend, paint: Paint): readonly string[] {
   const { backend, guards, providers = [], models = [], targets = [] } = one
   const partLines = (noun: string, part: EffectivePart) => [
-    `      ${paint('plain', `${noun} ${part.name}`)}${noun === 'provider' ? `  ${paint(PROTECTION[part.protection], wordsOf(part.protection))}` : ''}`,
+    `      ${paint('plain', `${noun} ${part.name}`)}${noun === 'provider' || part.protection !== 'guarded' ? `  ${paint(PROTECTION[part.protection], wordsOf(part.protection))}` : ''}`,
     ...part.guards.flatMap((guard) => guardLines(guard, '        ', paint)),
     ...(part.pins === undefined ? [] : [pinLine(part.pins, '        ', paint)]),
+    ...(part.tools === undefined
+      ? []
+      : [`        ${paint('name', 'tools')} ${paint('plain', part.tools.join(', '))}`]),
   ]
   return [
     `    ${paint('plain', `backend ${backend}`)}`,
@@ -190,7 +194,7 @@ function parse(args: readonly string[]) {
     options: {
       ...FILES,
       ...CLUSTER,
-      admin: { type: 'string' },
+      ...ADMIN,
       'fail-on-unprotected': { type: 'boolean' },
       ...FORMAT,
     },

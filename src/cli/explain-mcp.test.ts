@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -83,6 +83,35 @@ mcp:
       { tool: 'files_read', state: 'shown' },
       { tool: 'files_write', state: 'shown' },
     ])
+  })
+
+  it('lists the tools of an API as a caller sees them', async () => {
+    const api = {
+      openapi: '3.1.0',
+      info: { title: 'orders', version: '1' },
+      paths: {
+        '/orders': {
+          get: { operationId: 'read', responses: {} },
+          post: { operationId: 'create', responses: {} },
+        },
+      },
+    }
+    writeFileSync(join(folder, 'api.json'), JSON.stringify(api))
+    const text = readFileSync(file(), 'utf8')
+    const target =
+      "    - { name: orders, openapi: { host: 'orders:80', schema: { file: api.json } } }\n"
+    writeFileSync(file(), text.replace('  policies:\n', `${target}  policies:\n`))
+    try {
+      const { tools = [] } = await explain('tools/list', {})
+      assert.deepEqual(tools.slice(2), [
+        { tool: 'orders_read', state: 'shown' },
+        { tool: 'orders_create', state: 'hidden' },
+      ])
+      const { out } = await runWith(['effective', file()])
+      assert.match(out, /server orders\n +tools read, create\n/)
+    } finally {
+      writeFileSync(file(), text)
+    }
   })
 
   it('and `effective` says which tools are pinned', async () => {

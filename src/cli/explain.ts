@@ -18,6 +18,7 @@ import type { Program } from '../program/program.ts'
 import { DEFAULT_ADMIN } from './admin-client.ts'
 import { codePage, isCode } from './code-page.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
+import { explainServed } from './explain-served.ts'
 import {
   type Explained,
   renderExplained,
@@ -45,6 +46,7 @@ export const explain = defineCommand({
   summary: 'tell what a configuration would decide about a request, rule by rule',
   help: `portcullis explain FILE --request 'GET /path' [options]
 portcullis explain FILE --decision ID [--admin URL | --decisions FILE...]
+portcullis explain --admin URL [--decision ID | --request 'GET /path' [options]]
 portcullis explain CODE
 
 Reads the request as the gateway would, and evaluates every rule that it would reach, in
@@ -53,7 +55,8 @@ gateway. Tokens are not checked: claims are what you say they are, for every pol
 verifies tokens there; without any, an authentication that requires some rejects the
 request. Only \`iss\` and \`aud\` are compared, if they are given: a token of another issuer
 or for another audience is rejected, and Permissive policies show its claims to no rule.
-Without a certificate a listener that requires one closes the connection. The source is taken as given, for the connection and the request alike:
+Without a certificate a listener that requires one closes the connection. The source is
+taken as given, for the connection and the request alike:
 X-Forwarded-For, trustedHops and the PROXY protocol are not applied. Rate limits and
 external authorization are not evaluated. Without a body it is a request that has none, and
 what a rule of an AI backend decides by the model is not known, nor what rules about MCP
@@ -85,7 +88,9 @@ With the CODE of a message, as PC0203, it prints what the message means, with an
       --provider NAME    one provider of an AI backend; otherwise each is explained
       --decision ID      the request of a decision of a running gateway, as far as its
                          record shows values
-      --admin URL        its admin API (default ${DEFAULT_ADMIN})
+      --admin URL        its admin API (default ${DEFAULT_ADMIN}). Without FILE, what
+                         that gateway serves is what is explained; the token in
+                         PORTCULLIS_ADMIN_TOKEN is sent along
       --decisions FILE   the file of decisions to look in instead; repeat it for more
       --format json      for programs; --json for short
 
@@ -98,23 +103,13 @@ serves it, the gateway's own response is an error or it cannot be known, 2 for a
       terminal.out(codePage(word, terminal))
       return 0
     }
-    const options = values
-    const file = resolve(fileOf({ values, positionals }))
-    const format = formatOf(options, ['text', 'json'])
-    await prepareFor(file)
-    const model = load(file, terminal)
-    if (model === undefined) return 1
-    const given = await supposedBy(options, terminal)
-    if (given === undefined) return 1
-    const dice = { value: 0 }
-    const program = compileProgram(model, undefined, idleServices(dice))
-    if (hasErrors(program.diagnostics)) return refuse(program.diagnostics, terminal)
-    let report: Explained | string
-    try {
-      report = await reportOn(program, given, dice)
-    } finally {
-      closeKept(retiredKept(program, undefined))
-    }
+    const format = formatOf(values, ['text', 'json'])
+    const isServed =
+      values.admin !== undefined && positionals.length === 0 && values.file === undefined
+    const report = isServed
+      ? await explainServed(values.admin as string, values, terminal.environment)
+      : await explainFile(resolve(fileOf({ values, positionals })), values, terminal)
+    if (report === undefined) return 1
     if (typeof report === 'string') {
       terminal.err(`portcullis explain: ${report}\n`)
       return 1
@@ -126,6 +121,32 @@ serves it, the gateway's own response is an error or it cannot be known, 2 for a
 })
 
 const PASSING: ReadonlySet<Explained['outcome']> = new Set(['forwarded', 'answered'])
+
+type Options = ReturnType<typeof parse>['values']
+
+/** A text where there is nothing to explain; undefined where it was said why. */
+async function explainFile(
+  file: string,
+  options: Options,
+  terminal: Terminal,
+): Promise<Explained | string | undefined> {
+  await prepareFor(file)
+  const model = load(file, terminal)
+  if (model === undefined) return undefined
+  const given = await supposedBy(options, terminal)
+  if (given === undefined) return undefined
+  const dice = { value: 0 }
+  const program = compileProgram(model, undefined, idleServices(dice))
+  if (hasErrors(program.diagnostics)) {
+    refuse(program.diagnostics, terminal)
+    return undefined
+  }
+  try {
+    return await reportOn(program, given, dice)
+  } finally {
+    closeKept(retiredKept(program, undefined))
+  }
+}
 
 /** A text where there is nothing to explain. */
 async function reportOn(
@@ -221,7 +242,7 @@ interface Given {
 }
 
 async function supposedBy(
-  options: ReturnType<typeof parse>['values'],
+  options: Options,
   { err, colour, environment }: Terminal,
 ): Promise<Given | undefined> {
   const { decision, decisions } = options

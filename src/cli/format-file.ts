@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { type Document, isSeq, parseAllDocuments, visit } from 'yaml'
 import { sentenceOf } from '../diagnostics/system-error.ts'
+import { yamlMessage } from '../sources/file/yaml-errors.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { readArgs } from './read-args.ts'
 
@@ -88,7 +89,7 @@ function read(text: string): readonly Document[] {
   const all = 'empty' in documents ? [] : documents
   for (const { errors } of all) {
     const [first] = errors
-    if (first !== undefined) throw new Error(first.message.replace(/:?\n[\s\S]*$/, ''))
+    if (first !== undefined) throw new Error(yamlMessage(first))
   }
   return all
 }

@@ -1,9 +1,8 @@
-import { isMainThread } from 'node:worker_threads'
 import { nearestName } from '../diagnostics/nearest.ts'
 import { audit } from './audit.ts'
 import { completionOf } from './completion.ts'
 import { convert } from './convert.ts'
-import { type Command, type Terminal, UsageError } from './define.ts'
+import type { Command, Terminal } from './define.ts'
 import { diff } from './diff.ts'
 import { effective } from './effective.ts'
 import { explain } from './explain.ts'
@@ -11,6 +10,7 @@ import { formatFile } from './format-file.ts'
 import { hashKey } from './hash-key.ts'
 import { hashPassword } from './hash-password.ts'
 import { init } from './init.ts'
+import { invoke } from './invoke.ts'
 import { lintCommand } from './lint.ts'
 import { pin } from './pin.ts'
 import { schema } from './print-schema.ts'
@@ -19,11 +19,9 @@ import { replay } from './replay.ts'
 import { run } from './run.ts'
 import { suggest } from './suggest.ts'
 import { testPolicies } from './test-policies.ts'
-import { runThread, THREAD } from './thread.ts'
 import { token } from './token.ts'
 import { check, validate } from './validate.ts'
 import { why } from './why.ts'
-import { runWorker } from './worker.ts'
 
 /** All commands, in the order in which they are listed. */
 export const COMMANDS: readonly Command[] = [
@@ -51,19 +49,13 @@ export const COMMANDS: readonly Command[] = [
   completionOf(() => COMMANDS),
 ]
 
-/** `portcullis …`: the exit code. */
+/** `portcullis …`, but for what a gateway is and starts: see ./start.ts. */
 export async function runCommand(
   args: readonly string[],
   terminal: Terminal,
   version: string,
 ): Promise<number> {
   const [name, ...rest] = args
-  // Not for people: how `run` starts the processes that share its ports.
-  if (name === 'worker' && process.send !== undefined) {
-    return runWorker(terminal.environment['PORTCULLIS_WORKER'] ?? '0')
-  }
-  // Nor this: how `run` reads what would hold up requests.
-  if (name === THREAD && !isMainThread) return runThread()
   if (name === undefined) {
     terminal.err(overview())
     return 2
@@ -86,17 +78,7 @@ export async function runCommand(
     terminal.err(`portcullis: no command is called \`${name}\`: ${hint}\n`)
     return 2
   }
-  if (rest.includes('--help') || rest.includes('-h')) {
-    terminal.out(`${command.help}\n`)
-    return 0
-  }
-  try {
-    return await command.run(rest, terminal)
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error
-    terminal.err(`portcullis ${name}: ${error.message}\n\n${command.help}\n`)
-    return 2
-  }
+  return invoke(command, rest, terminal)
 }
 
 function overview(): string {

@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { type NamesRead, rejectedByOne } from '../analysis/diff/header-names.ts'
 import { isEquivalent } from '../analysis/equivalence.ts'
 import { type LintOptions, lint } from '../analysis/lint/lint.ts'
 import { suppress } from '../analysis/lint/suppress.ts'
@@ -7,6 +8,7 @@ import type { Model } from '../model/model.ts'
 import { applyEdits, type Edit } from '../sources/file/edit.ts'
 import { loadText } from '../sources/file/load.ts'
 import type { Terminal } from './define.ts'
+import { openVerdicts } from './verdicts.ts'
 
 /** Removing one rule may make another one needed, so they go one after the other. */
 const MAX_ROUNDS = 1_000
@@ -31,7 +33,7 @@ export function fixFile(
     if (next === undefined) break
     const edited = applyEdits(text, [next])
     const after = edited.applied.length === 0 ? undefined : load(edited.text)
-    if (after === undefined || !isEquivalent(model, after)) {
+    if (after === undefined || !isEquivalent(model, after) || !readsSameHeaders(model, after)) {
       refused.add(keyOf(next))
       continue
     }
@@ -46,6 +48,16 @@ export function fixFile(
   }
   const left = refused.size === 0 ? '' : `, ${refused.size} left to you`
   return `${file}: ${fixed} fixed${left}\n`
+}
+
+/** Which headers rules read decides which others may be sent beside them. */
+function readsSameHeaders(before: Model, after: Model): boolean {
+  const [old, now] = [before, after].map((model) => {
+    const verdicts = openVerdicts(model)
+    verdicts.close()
+    return verdicts.headersRead
+  }) as [NamesRead, NamesRead]
+  return rejectedByOne(old, now).length + rejectedByOne(now, old).length === 0
 }
 
 function fixesFor(model: Model, options: LintOptions, text: string, file: string): readonly Edit[] {

@@ -16,11 +16,22 @@ import { renderSarif } from '../diagnostics/render-sarif.ts'
 import { collector } from '../diagnostics/report.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import { loadFile, loadText } from '../sources/file/load.ts'
+import { askAnalysis } from './admin-client.ts'
 import { checkModel } from './check-model.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { fixFile } from './lint-fix.ts'
 import { isManifests, loadConfiguration, prepareFor } from './load-configuration.ts'
-import { CLUSTER, FILES, FORMAT, filesOf, formatOf, nameOf, readArgs } from './read-args.ts'
+import {
+  ADMIN,
+  CLUSTER,
+  FILES,
+  FORMAT,
+  filesOf,
+  formatOf,
+  nameOf,
+  readArgs,
+  withoutFiles,
+} from './read-args.ts'
 import { readText } from './read-text.ts'
 
 export const lintCommand = defineCommand({
@@ -28,12 +39,15 @@ export const lintCommand = defineCommand({
   summary: 'look for mistakes in policies: rules that never match, let too much pass, do nothing',
   help: `portcullis lint FILE... [--format text|json|sarif] [--fix] [--max-warnings N]
                 [--decisions FILE] [--service GATEWAY=TYPE/POLICY]
+portcullis lint --admin URL [--format text|json|sarif] [--max-warnings N]
 
 Reads each FILE (- for the standard input) as the gateway would, and tells what is
 wrong with its policies. What is called an error is proven. Every code has a page
 in docs/errors. FILE may also be a file or a folder of Kubernetes manifests.
 
   --cluster           the objects of the cluster that KUBECONFIG names
+  --admin URL         what a running gateway serves, in place of FILE; the token in
+                      PORTCULLIS_ADMIN_TOKEN is sent along
   --format text       for people (default)
   --format json       for programs: counts and findings as one object; --json for short
   --format sarif      for code hosts and editors: SARIF 2.1.0
@@ -51,9 +65,23 @@ A comment at the line of a finding, or the line above, suppresses it with a reas
 Exit code: 0 without errors, 1 with errors or too many warnings, 2 where the command
 is not understood.`,
   run: async (args, terminal) => {
-    const { files, format, max, isFixing, options } = parse(args)
+    const { files, format, max, isFixing, options, admin } = parse(args)
     await prepareFor(...files)
     const all: Diagnostic[] = []
+    if (admin !== undefined) {
+      const found = await askAnalysis<Findings>(
+        admin,
+        '/api/policies/lint',
+        terminal.environment,
+        {},
+      )
+      if (typeof found === 'string') {
+        terminal.err(`portcullis lint: ${found}\n`)
+        return 1
+      }
+      all.push(...found.diagnostics)
+      if (format === 'text') print(admin, asFindings(all), false, terminal)
+    }
     for (const file of files) {
       const isText = file !== '-' && !isManifests(file) && textOf(file) !== undefined
       const isFixed = isFixing && isText
@@ -69,6 +97,11 @@ is not understood.`,
     return hasErrors(all) || warnings > max ? 1 : 0
   },
 })
+
+/** As `--format json` and the admin API say it. */
+interface Findings {
+  readonly diagnostics: readonly Diagnostic[]
+}
 
 const NOT_ASKED =
   'not looked for without --decisions: AZ020, claims that no token had (AZ017, AZ019)\n'
@@ -127,7 +160,9 @@ function print(
 function parse(args: readonly string[]) {
   const read = parsed(args)
   const { values } = read
-  const files = filesOf(read, 'name a file to look at')
+  const { admin } = values
+  if (admin !== undefined) withoutFiles(read, ['cluster', 'fix', 'decisions', 'service'])
+  const files = admin === undefined ? filesOf(read, 'name a file to look at') : []
   const format = values.sarif === true ? 'sarif' : formatOf(values, ['text', 'json', 'sarif'])
   const max = values['max-warnings'] === undefined ? Infinity : Number(values['max-warnings'])
   if (Number.isNaN(max) || max < 0) throw new UsageError('--max-warnings takes a number')
@@ -135,7 +170,7 @@ function parse(args: readonly string[]) {
     ...(values.service === undefined ? {} : { exposures: exposures(values.service) }),
     ...(values.decisions === undefined ? {} : { decisions: summaryOf(values.decisions) }),
   }
-  return { files, format, max, isFixing: values.fix === true, options }
+  return { files, format, max, isFixing: values.fix === true, options, admin }
 }
 
 function parsed(args: readonly string[]) {
@@ -145,6 +180,7 @@ function parsed(args: readonly string[]) {
     options: {
       ...FILES,
       ...CLUSTER,
+      ...ADMIN,
       ...FORMAT,
       sarif: { type: 'boolean' },
       fix: { type: 'boolean' },

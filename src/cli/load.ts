@@ -4,7 +4,8 @@ import type { Route } from '../model/route.ts'
 import { resolveSecrets } from '../model/secret.ts'
 import { runCooperatively } from '../model/steps.ts'
 import type { Environment } from '../sources/file/expand.ts'
-import { type Loaded, loadFileStepwise } from '../sources/file/load.ts'
+import type { KnownItems } from '../sources/file/known-items.ts'
+import { type Loaded, loadFileSteps } from '../sources/file/load.ts'
 import { NotQuick } from '../sources/file/read.ts'
 import { type Begun, THREAD, type ThreadData } from './thread.ts'
 
@@ -12,9 +13,13 @@ import { type Begun, THREAD, type ThreadData } from './thread.ts'
  * A configuration while requests are served: between them, or in a thread where one step of it
  * would already take too long. What it gives is not frozen yet.
  */
-export async function loadBetweenRequests(file: string, environment: Environment): Promise<Loaded> {
+export async function loadBetweenRequests(
+  file: string,
+  environment: Environment,
+  known?: KnownItems,
+): Promise<Loaded> {
   try {
-    const steps = loadFileStepwise(file, { environment, isQuick: true })
+    const steps = loadFileSteps(file, { environment, isQuick: true, known })
     return await runCooperatively(steps, () => performance.now())
   } catch (error) {
     if (!(error instanceof NotQuick)) throw error

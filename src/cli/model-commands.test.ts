@@ -28,6 +28,8 @@ llm:
     routing: { failover: { targets: [{ model: smart, priority: 0 }, { model: hidden, priority: 1 }] } }
 `
 const RULE = `, authorization: { rules: [{ require: "apiKey.team == 'eng' && llm.inputTokens < 100" }] }`
+const WEIGHTED =
+  'routing: { weighted: { targets: [{ model: smart, weight: 1 }, { model: hidden, weight: 1 }] } }'
 const call = (model: string, content = 'hello') => [
   ...['-r', 'POST /v1/chat/completions'],
   ...['--body', JSON.stringify({ model, messages: [{ role: 'user', content }] })],
@@ -54,6 +56,57 @@ describe('what commands say of models', () => {
       ],
     )
     assert.equal((await runWith(['effective', open, '--fail-on-unprotected'])).code, 1)
+  })
+
+  it('effective says of rules of single models whether they keep anything out', async () => {
+    const protections = async (rule: string) => {
+      const own = `, authorization: { rules: [${rule}] }`
+      const { out } = await runWith(['effective', file('own.yaml', config('', own)), '--json'])
+      const [{ models, providers }] = JSON.parse(out).listeners[0].routes[0].backends
+      const found = Object.fromEntries(
+        [...providers, ...models].map(({ name, protection }) => [name, protection]),
+      )
+      // Whoever is denied the one is served by the other.
+      assert.deepEqual([found.fast, found.auto], ['unprotected', 'unprotected'], rule)
+      return found.smart
+    }
+    assert.equal(await protections(`{ require: "request.headers.team == 'eng'" }`), 'guarded')
+    assert.equal(await protections(`{ allow: "llm.requestModel == 'other'" }`), 'guarded')
+    assert.equal(await protections('{ require: "llm.inputTokens < 1000" }'), 'guarded')
+    assert.equal(await protections('{ require: "llm.streaming == false" }'), 'guarded')
+    assert.equal(await protections('{ require: "!has(llm.tools)" }'), 'guarded')
+    assert.equal(await protections('{ allow: "true" }'), 'unprotected')
+    assert.equal(await protections(`{ deny: "llm.streaming" }`), 'open-by-default')
+  })
+
+  it('lint warns of a failover that goes around the rules of a model', async () => {
+    const lint = async (text: string) => (await runWith(['lint', file('lint.yaml', text)])).out
+    const own = await lint(config('', RULE))
+    assert.match(own, /AZ018/)
+    assert.match(own, /`hidden` has no authorization, which `?smart`? of the same virtual model/)
+    assert.doesNotMatch(own, /`fast` has no authorization/)
+    const weighted = config('', RULE).replace(/routing: .*/, WEIGHTED)
+    assert.doesNotMatch(await lint(weighted), /AZ018/)
+    assert.doesNotMatch(await lint(config(KEYS)), /AZ018/)
+  })
+
+  it('the list of models has virtual ones whichever of their targets would be chosen', async () => {
+    const routing =
+      "routing: { conditional: { targets: [{ model: smart, when: 'llm.inputTokens > 9' }] } }"
+    const listed = async (text: string) => {
+      const path = file('virtual.yaml', text)
+      const { out } = await runWith([
+        ...['explain', '-f', path, '--json', '-r', 'GET /v1/models'],
+        ...key({ team: 'ops' }),
+      ])
+      return JSON.parse(out).models
+    }
+    const conditional = config(KEYS).replace(/routing: .*/, routing)
+    assert.deepEqual(await listed(conditional), ['fast', 'smart', 'auto'])
+    for (let turn = 0; turn < 8; turn++) {
+      const weighted = config(KEYS, RULE).replace(/routing: .*/, WEIGHTED)
+      assert.deepEqual(await listed(weighted), ['fast', 'auto'])
+    }
   })
 
   it('explain lists the models that a caller can use, whatever the call may be', async () => {

@@ -1,5 +1,6 @@
-import { isMap, isScalar, LineCounter, type Pair, parseDocument, visit } from 'yaml'
+import { isScalar, LineCounter, type Pair, parseDocument, visit } from 'yaml'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import { isNamedHost, lacksMode } from './convert/agentgateway-defaults.ts'
 
 /** Something that a file means elsewhere and not here. */
 interface Difference {
@@ -9,20 +10,13 @@ interface Difference {
   readonly concerns: (key: string, pair: Pair) => boolean
 }
 
-const WITH_MODE = new Set([
-  'jwtAuth',
-  'jwtAuthentication',
-  'mcpAuthentication',
-  'apiKey',
-  'basicAuth',
-])
 const EXPRESSIONS = new Set(['rules', 'allow', 'deny', 'require', 'filter', 'add', 'set', 'key'])
 
 const DIFFERENCES: readonly Difference[] = [
   {
     message: 'without `mode`, authentication is Strict here and Optional there',
     hint: 'write `mode: Optional` to let requests without credentials reach the rules',
-    concerns: (key, { value }) => WITH_MODE.has(key) && isMap(value) && !value.has('mode'),
+    concerns: (_, pair) => lacksMode(pair),
   },
   {
     message:
@@ -84,11 +78,6 @@ export function agentgatewayDifferences(text: string, file: string): readonly Di
       hint: difference.hint,
     }
   })
-}
-
-/** `name:port` without a scheme; an address has no name that could be sent. */
-function isNamedHost(value: unknown): boolean {
-  return typeof value === 'string' && /^[a-z0-9.-]*[a-z][a-z0-9.-]*:\d+$/i.test(value)
 }
 
 function isRelativePath(value: unknown): boolean {

@@ -23,7 +23,7 @@ true of every request that is admitted. Each is
 Nothing is served. \`portcullis test\` does the same and also sends the requests of the file.
 
   --format text       for people (default)
-  --format json       for programs: all results as one object
+  --format json       for programs: all results as one object; --json for short
   --format sarif      for code hosts and editors: SARIF 2.1.0
   --junit FILE        also write the results as JUnit XML
   --allow-not-known   do not fail for an invariant that is neither proven nor refuted

@@ -185,7 +185,7 @@ describe('portcullis diff with providers', () => {
       { first: team('blue'), second: team('green') },
     )
     assert.match(out, /newly admitted at .*backend models, provider second\n[\s\S]*x-team: green/)
-    assert.match(out, /newly refused at .*backend models, provider second\n[\s\S]*x-team: red/)
+    assert.match(out, /newly denied at .*backend models, provider second\n[\s\S]*x-team: red/)
     assert.doesNotMatch(out, /provider first/)
   })
 
@@ -221,18 +221,18 @@ describe('portcullis replay with providers', () => {
 
   it('takes who was passed on for admitted', async () => {
     const out = await replay(OLD)
-    assert.match(out, /2 requests: 0 newly admitted, 0 newly refused, 2 unchanged/)
+    assert.match(out, /2 requests: 0 newly admitted, 0 newly denied, 2 unchanged/)
     assert.doesNotMatch(out, /otherwise than recorded/)
   })
 
   it('tells what another rule of a provider would have done', async () => {
     assert.match(
       await replay({ first: team('blue'), second: team('green') }),
-      /1 newly admitted, 1 newly refused/,
+      /1 newly admitted, 1 newly denied/,
     )
     assert.match(
       await replay({ first: team('red'), second: team('green') }),
-      /1 newly admitted, 0 newly refused/,
+      /1 newly admitted, 0 newly denied/,
     )
   })
 
@@ -246,7 +246,7 @@ describe('portcullis replay with providers', () => {
     // Whatever x-odd was, nobody but the first knows; of it the team is known.
     assert.match(
       await replay(rules, known),
-      /2 requests: 0 newly admitted, 0 newly refused, 0 unchanged, 2 not known/,
+      /2 requests: 0 newly admitted, 0 newly denied, 0 unchanged, 2 not known/,
     )
   })
 
@@ -254,7 +254,7 @@ describe('portcullis replay with providers', () => {
     const hidden = records.map((record) => ({ ...record, attributes: [] }))
     assert.match(
       await replay({ first: team('blue') }, hidden),
-      /2 requests: 1 newly admitted, 0 newly refused, 1 unchanged, 0 not known/,
+      /2 requests: 1 newly admitted, 0 newly denied, 1 unchanged, 0 not known/,
     )
     assert.match(
       await replay({ first: team('blue'), second: team('green') }, hidden),

@@ -14,12 +14,14 @@ export function readArgs<T extends ParseArgsConfig>(config: T): ReturnType<typeo
 /** In our words: what Node says of options speaks of JavaScript, and knows no neighbours. */
 function messageOf(
   { code, message }: Error & { readonly code?: string },
-  { options = {} }: ParseArgsConfig,
+  { options = {}, allowNegative = false }: ParseArgsConfig,
 ): string {
   const option = /'(-{1,2}[^' ]+)/.exec(message)?.[1] ?? /--?[\w-]+/.exec(message)?.[0] ?? ''
   if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
     const name = option.replace(/^-+/, '').replace(/=.*$/, '')
-    const meant = option.startsWith('--') ? nearestName(name, Object.keys(options)) : undefined
+    const meant = option.startsWith('--')
+      ? nearestName(name, namesOf(options, allowNegative))
+      : undefined
     const hint = meant === undefined ? '' : `: did you mean \`--${meant}\`?`
     return `there is no option \`${option.replace(/=.*$/, '')}\`${hint}`
   }
@@ -38,12 +40,36 @@ function messageOf(
   return message
 }
 
+/** All that may stand behind `--`. */
+function namesOf(
+  options: NonNullable<ParseArgsConfig['options']>,
+  isNegatable: boolean,
+): readonly string[] {
+  const names = Object.keys(options)
+  const flags = names.filter((name) => isNegatable && options[name]?.type === 'boolean')
+  return [...names, ...flags.map((name) => `no-${name}`), 'help']
+}
+
 /** The same in every command that takes files, and in every one that prints for programs. */
 export const FILES = { file: { type: 'string', short: 'f', multiple: true } } as const
 export const FORMAT = { format: { type: 'string' }, json: { type: 'boolean' } } as const
 
 /** In commands that also look at the objects of a cluster. */
 export const CLUSTER = { cluster: { type: 'boolean' } } as const
+
+/** In commands that also look at what a running gateway serves. */
+export const ADMIN = { admin: { type: 'string' } } as const
+
+/** With `--admin` a gateway has what is looked at: nothing else can be named beside it. */
+export function withoutFiles(
+  { values, positionals }: Read<Readonly<Record<string, unknown>>>,
+  others: readonly string[] = [],
+): void {
+  const [file] = positionals
+  if (file !== undefined) throw new UsageError(`name \`${file}\` or --admin, not both`)
+  const other = ['file', ...others].find((name) => values[name] !== undefined)
+  if (other !== undefined) throw new UsageError(`\`--${other}\` has no effect with --admin`)
+}
 
 /** Stands for the cluster among files; no file can be called so. */
 export const CLUSTER_PATH = '/\0the cluster'

@@ -62,7 +62,7 @@ routes: [{ name: api, gateways: [edge], backends: [{ host: 'a:80' }] }]
 
   it('knows that a connection got nowhere whose server name no listener had', async () => {
     const out = await replay(connection('allowed'), file('a.test'), file('c.test'))
-    assert.match(out, / 0 newly admitted, 0 newly refused, 1 unchanged/)
+    assert.match(out, / 0 newly admitted, 0 newly denied, 1 unchanged/)
     assert.doesNotMatch(out, /otherwise than recorded/)
   })
 
@@ -98,7 +98,7 @@ ${hasRoute ? "tcpRoutes: [{ name: t, gateways: [edge], backends: [{ host: 'a:80'
         ['denied', file(shut, false), file(open, false), / 1 unchanged/],
         ['denied', file(shut, true), file(open, false), / 1 unchanged/],
         ['denied', file(shut, true), file(open, true), /: 1 newly admitted/],
-        ['allowed', file(open, true), file(open, false), / 1 newly refused/],
+        ['allowed', file(open, true), file(open, false), / 1 newly denied/],
         ['allowed', file(open, false), file(open, true), /: 1 newly admitted/],
       ] as const) {
         const out = await replay(of(verdict), old, now)

@@ -43,7 +43,7 @@ describe('replay of what the gateway itself may have answered', () => {
         ...['--decisions', file('decisions.jsonl', `${JSON.stringify(record)}\n`)],
         ...['--old', file('old.yaml', answering('')), '--new', file('new.yaml', answering(now))],
       ])
-      assert.ok(out.includes(`0 newly admitted, 0 newly refused, ${counts}`), out)
+      assert.ok(out.includes(`0 newly admitted, 0 newly denied, ${counts}`), out)
     })
   }
 
@@ -64,7 +64,7 @@ routes:
     const decisions = file('lost.jsonl', `${JSON.stringify(lost)}\n`)
     const args = ['--decisions', decisions, '--old', path, '--new', path, '--fail-on-change']
     const { out, code } = await runWith(['replay', ...args])
-    assert.match(out, /0 newly admitted, 0 newly refused, 1 unchanged/)
+    assert.match(out, /0 newly admitted, 0 newly denied, 1 unchanged/)
     assert.equal(code, 0)
   })
 })

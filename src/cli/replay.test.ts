@@ -76,7 +76,7 @@ describe('portcullis replay', () => {
   it('changes nothing where nothing changed', async () => {
     for (const records of [shown, redacted]) {
       const { out, code } = await replay(records, OLD, '--fail-on-change')
-      assert.match(out, /5 requests: 0 newly admitted, 0 newly refused, /)
+      assert.match(out, /5 requests: 0 newly admitted, 0 newly denied, /)
       assert.doesNotMatch(out, /otherwise than recorded/)
       assert.equal(code, 0)
     }
@@ -106,7 +106,7 @@ describe('portcullis replay', () => {
     )
     assert.ok(out.indexOf('denied then') < out.indexOf('admitted then'))
     assert.match(out, /not read: 1 lines/)
-    assert.match(out, /5 requests: 1 newly admitted, 1 newly refused, 3 unchanged, 0 not known/)
+    assert.match(out, /5 requests: 1 newly admitted, 1 newly denied, 3 unchanged, 0 not known/)
     assert.equal(code, 1)
   })
 
@@ -114,17 +114,17 @@ describe('portcullis replay', () => {
     const now = config("allow: jwt.group in ['eng', 'ops']")
     const { out } = await replay(redacted, now)
     assert.match(out, /not known: 4: it depends on jwt\.group, which the record does not show/)
-    assert.match(out, /5 requests: 0 newly admitted, 0 newly refused, 1 unchanged, 4 not known/)
+    assert.match(out, /5 requests: 0 newly admitted, 0 newly denied, 1 unchanged, 4 not known/)
   })
 
   it('judges what comes to the same whatever the hidden values were', async () => {
     const now = config("allow: jwt.group == 'eng'", "deny: request.path != '/none'")
     const { out } = await replay(redacted, now)
-    assert.match(out, /5 requests: 0 newly admitted, 1 newly refused, 4 unchanged, 0 not known/)
+    assert.match(out, /5 requests: 0 newly admitted, 1 newly denied, 4 unchanged, 0 not known/)
     const open = config("deny: request.path.startsWith('/admin')")
     assert.match(
       (await replay(redacted, open)).out,
-      /2 newly admitted, 0 newly refused, 3 unchanged/,
+      /2 newly admitted, 0 newly denied, 3 unchanged/,
     )
   })
 
@@ -240,7 +240,7 @@ describe('portcullis replay', () => {
     const old = ['--old', file('bare.yaml', bare('10.0.0.0/8'))] as const
     for (const [now, expected] of [
       [bare('10.0.0.0/16'), / 1 unchanged, 0 not known/],
-      [bare('10.1.0.0/16'), / 1 newly admitted, 0 newly refused, 0 unchanged, 0 not known/],
+      [bare('10.1.0.0/16'), / 1 newly admitted, 0 newly denied, 0 unchanged, 0 not known/],
       ['gateways: { default: { port: 8080 } }\n', / 1 newly admitted/],
       ['gateways: { other: { port: 8080 } }\n', / 1 newly admitted/],
       ['gateways: { other: { port: 8081 } }\n', / 1 unchanged/],
@@ -339,7 +339,7 @@ routes:
   })
 
   for (const [attribute, expected] of [
-    [{ name: 'jwt.n', state: 'shown', value: 5 }, /1 newly refused/],
+    [{ name: 'jwt.n', state: 'shown', value: 5 }, /1 newly denied/],
     [{ name: 'jwt.n', state: 'shown', value: 5, inexact: true }, /1 not known/],
     [{ name: 'jwt.n', state: 'cut', value: 5 }, /1 not known/],
     [{ name: 'jwt.n', state: 'redacted' }, /1 not known/],

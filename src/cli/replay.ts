@@ -6,9 +6,9 @@ import {
 } from '../analysis/decisions/replay.ts'
 import { visible } from '../diagnostics/text-cells.ts'
 import type { Gateway } from '../model/gateway.ts'
-import { defineCommand, UsageError } from './define.ts'
+import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { exampleLines, loadModel } from './diff.ts'
-import { FORMAT, formatOf, readArgs } from './read-args.ts'
+import { ADMIN, FORMAT, formatOf, readArgs } from './read-args.ts'
 import { readText } from './read-text.ts'
 import { openRouter } from './route-recorded.ts'
 
@@ -17,6 +17,8 @@ export const replay = defineCommand({
   summary: 'tell which recorded requests a changed configuration would decide otherwise',
   help: `portcullis replay --decisions FILE --old FILE --new FILE
                   [--format text|json] [--fail-on-newly-admitted] [--fail-on-change]
+portcullis replay --admin URL --new FILE [--format text|json]
+                  [--fail-on-newly-admitted] [--fail-on-change]
 
 Takes recorded decisions (JSON lines, as config.decisions.file writes them; - for the
 standard input) and decides their requests by the new configuration: those that were
@@ -28,6 +30,10 @@ authorization are decided, nothing else that may answer a request.
   --decisions FILE           the records
   --old FILE                 the configuration that they were made with
   --new FILE                 the one to try
+  --admin URL                the records of a running gateway and what it serves, in place
+                             of --decisions and --old; it works out the result itself,
+                             without \`config\` of the new file. The token in
+                             PORTCULLIS_ADMIN_TOKEN is sent along
   --format json              for programs: every changed request; --json for short
   --fail-on-newly-admitted   exit code 1 where a request is newly admitted
   --fail-on-change           the same for any change, and if the old configuration does not
@@ -35,36 +41,16 @@ authorization are decided, nothing else that may answer a request.
 
 Exit code: 0, or 1 as asked for, if a file has errors and if there are no records in the
 one that should have some, 2 for a usage error.`,
-  run: (args, terminal) => {
+  run: async (args, terminal) => {
     const values = parse(args)
     const format = formatOf(values, ['text', 'json'])
-    const { decisions, old: before, new: after } = values
-    if (decisions === undefined || before === undefined || after === undefined) {
-      throw new UsageError('name --decisions, --old and --new')
-    }
-    const {
-      decisions: records,
-      others,
-      isLog,
-    } = readDecisions(decisions === '-' ? terminal.readInput() : readText(decisions))
-    if (records.length === 0 && !isLog) {
-      terminal.err(`portcullis replay: ${decisions} has no records of decisions\n`)
-      return 1
-    }
-    const [old, now] = [loadModel(before, terminal), loadModel(after, terminal)]
-    if (old === undefined || now === undefined) return 1
-    // Records of a gateway that listened elsewhere than the old file says are taken by name.
-    const isPortOf = (port: number) => old.gateways.some((one) => hasPort(one, port))
-    const [was, is] = [openRouter(old, isPortOf), openRouter(now, isPortOf)]
-    const found = replayDecisions(records, {
-      old: { model: old, route: was.route },
-      now: { model: now, route: is.route },
-    })
-    was.close()
-    is.close()
-    if (format === 'json') {
-      terminal.out(`${JSON.stringify({ ...found, notRead: others.length }, undefined, 2)}\n`)
-    } else terminal.out(render(found, others.length))
+    const found =
+      values.admin === undefined
+        ? replayFiles(values, terminal)
+        : await replayServed(values.admin, values, terminal)
+    if (found === undefined) return 1
+    if (format === 'json') terminal.out(`${JSON.stringify(found, undefined, 2)}\n`)
+    else terminal.out(render(found, found.notRead))
     const isWanted = ({ kind }: Changed) =>
       values['fail-on-change'] === true ||
       (values['fail-on-newly-admitted'] === true && kind === 'admitted')
@@ -73,6 +59,59 @@ one that should have some, 2 for a usage error.`,
     return isDoubted || found.changed.some(isWanted) ? 1 : 0
   },
 })
+
+/** `notRead`: lines of the file that are no records. */
+type Replayed = Replay & { readonly notRead: number }
+
+type Named = Readonly<Partial<Record<'decisions' | 'old' | 'new', string>>>
+
+function replayFiles(
+  { decisions, old: before, new: after }: Named,
+  terminal: Terminal,
+): Replayed | undefined {
+  if (decisions === undefined || before === undefined || after === undefined) {
+    throw new UsageError('name --decisions, --old and --new')
+  }
+  const {
+    decisions: records,
+    others,
+    isLog,
+  } = readDecisions(decisions === '-' ? terminal.readInput() : readText(decisions))
+  if (records.length === 0 && !isLog) {
+    terminal.err(`portcullis replay: ${decisions} has no records of decisions\n`)
+    return undefined
+  }
+  const [old, now] = [loadModel(before, terminal), loadModel(after, terminal)]
+  if (old === undefined || now === undefined) return undefined
+  // Records of a gateway that listened elsewhere than the old file says are taken by name.
+  const isPortOf = (port: number) => old.gateways.some((one) => hasPort(one, port))
+  const [was, is] = [openRouter(old, isPortOf), openRouter(now, isPortOf)]
+  const found = replayDecisions(records, {
+    old: { model: old, route: was.route },
+    now: { model: now, route: is.route },
+  })
+  was.close()
+  is.close()
+  return { ...found, notRead: others.length }
+}
+
+async function replayServed(
+  admin: string,
+  { decisions, old, new: after }: Named,
+  terminal: Terminal,
+): Promise<Replayed | undefined> {
+  if (decisions !== undefined || old !== undefined) {
+    throw new UsageError('the gateway has the records and the old configuration: name --new alone')
+  }
+  if (after === undefined) throw new UsageError('name --new')
+  const { analyseTowards } = await import('./admin-changes.ts')
+  const analysed = await analyseTowards<Replayed>(admin, after, 'replay', terminal)
+  if (analysed === undefined) return undefined
+  const { found, hasOtherSettings } = analysed
+  if (!hasOtherSettings) return found
+  const why = '`config` of the file is not that of the gateway, and was not tried'
+  return { ...found, unknown: [...found.unknown, { why, requests: found.requests }] }
+}
 
 function hasPort({ listeners }: Gateway, port: number): boolean {
   return listeners.some((listener) => listener.port === port)
@@ -101,7 +140,7 @@ function render(found: Replay, notRead: number): string {
   const count = (kind: string) => found.changed.filter((one) => one.kind === kind).length
   const unknown = found.unknown.reduce((sum, { requests }) => sum + requests, 0)
   lines.push(
-    `${found.requests} requests: ${count('admitted')} newly admitted, ${count('refused')} newly refused, ` +
+    `${found.requests} requests: ${count('admitted')} newly admitted, ${count('refused')} newly denied, ` +
       `${found.unchanged} unchanged, ${unknown} not known`,
   )
   return `${lines.join('\n')}\n`
@@ -114,6 +153,7 @@ function parse(args: readonly string[]) {
       decisions: { type: 'string' },
       old: { type: 'string' },
       new: { type: 'string' },
+      ...ADMIN,
       ...FORMAT,
       'fail-on-newly-admitted': { type: 'boolean' },
       'fail-on-change': { type: 'boolean' },

@@ -49,13 +49,13 @@ async function openSessions(
 export function shareRevoked(store: Store, { signIn }: Fleet, log: Logger): void {
   signIn.share = ({ keys, before, until }) =>
     // Here the session is over all the same, and elsewhere it ends with its tokens.
-    store.revoke(keys, before, until).catch((error: Error) => {
+    store.revocations.add(keys, before, until).catch((error: Error) => {
       log.warn('sign-in', {
         error: 'a logout is not known to other replicas',
         detail: error.message,
       })
     })
-  store.onRevoked((revoked) => void signIn.learn(revoked))
+  store.revocations.onAdded((revoked) => void signIn.learn(revoked))
 }
 
 /** A subject or a session of one provider may have the name of another one's. */

@@ -1,4 +1,5 @@
 import { type Guard, guardsAt } from '../analysis/guards.ts'
+import type { AiBackend } from '../model/backend.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
 import type { Match } from '../model/route.ts'
@@ -19,7 +20,7 @@ export function ruleGuards(model: Model): RuleGuard & Pick<Verdicts, 'close'> {
   const verdicts = openVerdicts(asking)
   let proven: ReadonlyMap<string, ReturnType<typeof guardsAt>> | undefined
   const guards: RuleGuard = (way) => {
-    if (isDenyingSome(way, verdicts)) return 'something'
+    if (isDenyingSome(way, backendOf(model, way), verdicts)) return 'something'
     proven ??= Map.groupBy(guardsAt(asking, {}, 'anonymous'), ({ way: one }) => keyOf(one))
     const { gateway, listener, route, backend, provider } = way
     const place = { listener: `${gateway.name}/${listener.name}`, route: route?.name ?? '' }
@@ -61,14 +62,19 @@ function together(all: readonly Guard['kind'][]): ReturnType<RuleGuard> {
   return taken.includes('nothing') ? 'part' : 'something'
 }
 
+function backendOf({ backends }: Model, { backend }: GuardedWay): AiBackend | undefined {
+  const found = backends.find(({ name }) => name === backend)
+  return found?.kind === 'ai' ? found : undefined
+}
+
 /** For each match and each hostname a request that it takes and that is denied. */
-function isDenyingSome(way: GuardedWay, verdicts: Verdicts): boolean {
+function isDenyingSome(way: GuardedWay, ai: AiBackend | undefined, verdicts: Verdicts): boolean {
   const { rule, route, listener } = way
   if (rule === undefined || route === undefined) return false
   const names = route.hostnames.length === 0 ? [listener.hostname ?? '*'] : route.hostnames
   return names.every((name) =>
     rule.matches.every((match) =>
-      plainRequests(way, name, match).some((request) => {
+      [...plainRequests(way, name, match), ...plainCalls(way, ai, name, match)].some((request) => {
         const { isAdmitted, isUnserved, route: taken } = verdicts.decide(request)
         return !isAdmitted && isUnserved !== true && taken === route.name
       }),
@@ -79,44 +85,117 @@ function isDenyingSome(way: GuardedWay, verdicts: Verdicts): boolean {
 function plainRequests(
   way: GuardedWay,
   hostname: string,
-  { path, method, headers }: Match,
+  match: Match,
 ): readonly HypotheticalRequest[] {
-  const { gateway, listener, backend, provider } = way
-  const [named = 'example.com'] = [hostname, listener.hostname ?? '*'].filter(
-    (name) => name !== '*',
-  )
-  const below = path.value.endsWith('/') ? path.value : `${path.value}/`
-  const paths = path.kind === 'prefix' ? [path.value, `${below}x`] : [path.value]
+  const { path, method } = match
+  const paths = path.kind === 'prefix' ? [path.value, `${below(path.value)}x`] : [path.value]
   const methods = method === undefined ? ['GET', 'POST'] : [method]
   return paths.flatMap((own) =>
     methods.map((verb) => ({
+      ...anonymousRequest(way, hostname, match),
       method: verb,
       path: own,
-      search: '',
-      host: named.replace(/^\*\./, 'a.'),
-      headers: headers.map(({ name, value }) => [name, value] as const),
-      source: '203.0.113.7',
-      sourcePort: 40_000,
-      certificate: clientCertificates({ listener }) === 'Require' ? NO_NAMES : undefined,
-      identity: {},
-      listener: `${gateway.name}/${listener.name}`,
-      backend,
-      provider,
     })),
   )
+}
+
+function anonymousRequest(
+  { gateway, listener, backend, provider }: GuardedWay,
+  hostname: string,
+  { headers }: Match,
+) {
+  const [named = 'example.com'] = [hostname, listener.hostname ?? '*'].filter(
+    (name) => name !== '*',
+  )
+  return {
+    search: '',
+    host: named.replace(/^\*\./, 'a.'),
+    headers: headers.map(({ name, value }) => [name, value] as const),
+    source: '203.0.113.7',
+    sourcePort: 40_000,
+    certificate: clientCertificates({ listener }) === 'Require' ? NO_NAMES : undefined,
+    identity: {},
+    listener: `${gateway.name}/${listener.name}`,
+    backend,
+    provider,
+  }
+}
+
+function below(path: string): string {
+  return path.endsWith('/') ? path : `${path}/`
+}
+
+/** Small and large, with all that calls commonly have: rules about models decide nothing else. */
+const CALLS: readonly object[] = [
+  { messages: [{ role: 'user', content: 'hello' }] },
+  {
+    messages: [{ role: 'user', content: 'hello '.repeat(20_000) }],
+    max_tokens: 1_000_000,
+    temperature: 2,
+    stream: true,
+    tools: [{ type: 'function', function: { name: 'run', parameters: { type: 'object' } } }],
+  },
+]
+
+/** Calls to the models that the provider serves. */
+function plainCalls(
+  way: GuardedWay,
+  ai: AiBackend | undefined,
+  hostname: string,
+  match: Match,
+): readonly HypotheticalRequest[] {
+  const { path, method = 'POST' } = match
+  if (ai === undefined || path.kind !== 'prefix' || method !== 'POST') return []
+  return modelsOf(ai, way.provider).flatMap((model) =>
+    CALLS.map((call) => {
+      const content = Buffer.from(JSON.stringify({ model, ...call }))
+      const limits = { body: content.length, json: content.length }
+      const request = anonymousRequest(way, hostname, match)
+      return {
+        ...request,
+        method,
+        path: `${below(path.value)}v1/chat/completions`,
+        headers: [...request.headers, ['content-length', String(content.length)] as const],
+        body: { content, rejected: undefined, limits },
+      }
+    }),
+  )
+}
+
+/** Names by which a client gets to the provider. */
+function modelsOf(
+  { models, virtualModels = [] }: AiBackend,
+  provider: string | undefined,
+): readonly string[] {
+  if (models === undefined) return ['model']
+  const own = models.filter((one) => one.provider === provider && !one.isInternal)
+  const virtual = virtualModels.filter(({ targets }) =>
+    targets.some((one) => one.provider === provider),
+  )
+  return [...own, ...virtual].map(({ name }) => name.replace('*', 'x'))
 }
 
 function withoutDenies(model: Model): Model {
   return without(model) as Model
 }
 
-/** A Model is plain data: lists, objects and scalars. */
+/**
+ * A Model is plain data: lists, objects and scalars. What has no rules in it stays the same object,
+ * since secrets are known by the objects that refer to them.
+ */
 function without(value: unknown): unknown {
   if (Array.isArray(value)) {
-    return value.flatMap((one): readonly unknown[] => (isRules(one) ? asking(one) : [without(one)]))
+    const kept = value.flatMap((one): readonly unknown[] =>
+      isRules(one) ? asking(one) : [without(one)],
+    )
+    const isSame = kept.length === value.length && kept.every((one, at) => one === value[at])
+    return isSame ? value : kept
   }
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, without(one)]))
+  const entries = Object.entries(value)
+  const kept = entries.map(([key, one]) => [key, without(one)] as const)
+  const isSame = kept.every(([, one], at) => one === entries[at]?.[1])
+  return isSame ? value : Object.fromEntries(kept)
 }
 
 function isRules(value: unknown): value is Attached & { readonly value: Authorization } {
@@ -126,5 +205,6 @@ function isRules(value: unknown): value is Attached & { readonly value: Authoriz
 
 function asking(policy: Attached & { readonly value: Authorization }): readonly Attached[] {
   const rules = policy.value.rules.filter(({ action }) => action !== 'Deny')
+  if (rules.length === policy.value.rules.length) return [policy]
   return rules.length === 0 ? [] : [{ ...policy, value: { ...policy.value, rules } } as Attached]
 }

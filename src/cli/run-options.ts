@@ -26,7 +26,9 @@ its own, in the folder that the variable PORTCULLIS_DATA names (of the user by d
                     PORTCULLIS_XDS_STATE, where the last configuration is stored, which
                     is served after a restart while the controller is away
 
-SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish first.`
+SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish first.
+
+Exit code: 0 after a signal, 1 if it cannot start, 2 for a usage error.`
 
 export function runOptionsOf(args: readonly string[], environment: Environment) {
   const { values, positionals } = readArgs({

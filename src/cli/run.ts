@@ -21,7 +21,8 @@ import { errorReporter } from '../proxy/internal-errors.ts'
 import { withExcerpts } from '../sources/file/excerpts.ts'
 import { brokenOff, FileSource } from '../sources/file/file-source.ts'
 import { stampOf } from '../sources/file/file-version.ts'
-import { type Loaded, loadFileStepwise, loadText } from '../sources/file/load.ts'
+import { KnownItems } from '../sources/file/known-items.ts'
+import { type Loaded, loadFileSteps, loadText } from '../sources/file/load.ts'
 import type { FollowedFile } from '../sources/file/watch.ts'
 import type { Source } from '../sources/source.ts'
 import {
@@ -36,7 +37,7 @@ import { logDrops } from '../telemetry/definitions/telemetry.ts'
 import { openLog } from '../telemetry/open-log.ts'
 import { openAdmin } from './admin-token.ts'
 import { banner } from './banner.ts'
-import { openBudgets } from './budgets.ts'
+import { openBudgets, useOfBudgets } from './budgets.ts'
 import { loadServable, servable } from './check-model.ts'
 import { type ControllerOptions, onlySettings, openController } from './controller-source.ts'
 import { cookieSecretProblems } from './cookie-secret.ts'
@@ -61,11 +62,14 @@ import { stopAsked } from './stop-asked.ts'
 import { loadStored, openStorage, textOfWhole, withStorage } from './storage.ts'
 import { openTools } from './tool-runs.ts'
 import { openUi } from './ui-folder.ts'
+import { openUsage } from './usage.ts'
 
 const QUICKSTART = 'examples/quickstart.yaml'
 const EXAMPLE_PORT = 4001
 const VERSION = own.version
 const now = () => performance.now()
+/** Milliseconds: first it serves. */
+const API_PAUSE = 500
 
 export const run = defineCommand({
   name: 'run',
@@ -77,16 +81,16 @@ export const run = defineCommand({
     const path = file ?? controller?.address ?? ownFile(QUICKSTART)
     const isExample = (file ?? controller) === undefined || isOwnFile(path, QUICKSTART)
     const stamp = stampOf(path)
+    const known = new KnownItems()
     const loaded =
       file === undefined && controller !== undefined
         ? loadText('gateways: {}', path, { environment })
-        : runToCompletion(loadFileStepwise(path, { environment }))
+        : runToCompletion(loadFileSteps(path, { environment, known }))
     const read = runToCompletion(servable(path, loaded.result, { isStrict }))
-    const unserved = controller && read.value ? onlySettings(path, read.value) : []
     const missing = [
       ...cookieSecretProblems(loaded.settings, environment),
       ...sessionKeyProblems(environment),
-      ...unserved,
+      ...(controller && read.value ? onlySettings(path, read.value) : []),
     ]
     const diagnostics = [...read.diagnostics, ...missing]
     const settings = withSessionKey(loaded.settings, environment)
@@ -109,6 +113,7 @@ export const run = defineCommand({
         diagnostics,
         isStrict,
         controller,
+        known,
       },
       loaded,
       embedded === undefined ? terminal : { ...terminal, environment: embedded.environment },
@@ -145,15 +150,19 @@ interface First {
   readonly isStrict: boolean
   /** Delivers what is served; the first Model has settings alone then. */
   readonly controller: ControllerOptions | undefined
+  /** Of its file, as it was read. */
+  readonly known: KnownItems
 }
 
 async function serveUntilStopped(
   main: FollowedFile,
-  { model: first, announced, settings, forced, diagnostics: warnings, isStrict, controller }: First,
+  served: First,
   { files: named, digest: firstDigest }: Loaded,
   terminal: Terminal,
 ): Promise<number> {
   const { path: file } = main
+  const { model: first, announced, settings, forced, isStrict, controller, known } = served
+  const { diagnostics: warnings } = served
   const { environment } = terminal
   let reload = () => {}
   const metrics = openMetrics(settings)
@@ -166,7 +175,7 @@ async function serveUntilStopped(
   }
   const records = await openDecisionSinks(kept, settings, log, metrics)
   const budgets = await openBudgets(file, settings, log)
-  if (budgets !== undefined && 'code' in budgets) {
+  if ('code' in budgets) {
     await records?.close()
     sink.close()
     return refuse([...warnings, budgets], terminal)
@@ -184,6 +193,7 @@ async function serveUntilStopped(
     findings: undefined,
   }
 
+  const usage = await openUsage(settings, fleet, () => status.model, log)
   const apply = async (model: Model, isStrict?: boolean, written?: Settings) => {
     const { isApplied, diagnostics } = await fleet.apply(model, isStrict, written)
     return { isApplied, diagnostics: withExcerpts(file, diagnostics) }
@@ -262,13 +272,16 @@ async function serveUntilStopped(
   const secrets = secretsOf(terminal.environment)
   // Loaded with the first call: a gateway that is never asked needs none of it.
   let api: Answer | undefined
+  const loadApi = () => import('../admin/api/index.ts')
   const lazyApi: Answer = async (request, response) => {
-    api ??= (await import('../admin/api/index.ts')).apiAnswer(
+    api ??= (await loadApi()).apiAnswer(
       {
         version: VERSION,
         status: () => withStorage(withWorkers(status, fleet), storage),
         find: (query) => records?.find(query, fleet.decisions) ?? fleet.decisions(query),
         readMetrics: fleet.readMetrics,
+        usageOf: usage.find,
+        budgetUse: (policy) => useOfBudgets(budgets, policy, Date.now()).catch(() => undefined),
         configuration: storage.configuration,
         runTool: openTools(terminal),
         log: { ...log, setLevel: fleet.setLogLevel },
@@ -315,7 +328,7 @@ async function serveUntilStopped(
       load: () =>
         withoutOptimization(() =>
           store === undefined
-            ? loadServable(file, environment, { before: status.model, isStrict })
+            ? loadServable(file, environment, { before: status.model, isStrict, known })
             : loadStored(storage, file, environment, status.model),
         ),
       isStrict: isStrict && store === undefined,
@@ -352,6 +365,8 @@ async function serveUntilStopped(
     resumeOptimization()
     boundYoungSpace()
   })
+  // Where edits are made by it, the first one does not wait for that.
+  void store?.known.then(() => setTimeout(loadApi, API_PAUSE).unref())
 
   if (terminal.width !== undefined) {
     const serving = { file, model: announced, settings, workers: fleet.size, version: VERSION }
@@ -371,7 +386,9 @@ async function serveUntilStopped(
   // What is read now would have what has been drained listen again.
   stopping.abort()
   await store?.close()
+  await usage.sample()
   await fleet.drain()
+  await usage.close()
   await records?.close()
   linting.close()
   for (const server of servers) server.close()

@@ -6,7 +6,7 @@ import { askAnalysis } from './admin-client.ts'
 import { defineCommand, UsageError } from './define.ts'
 import { compare, exampleLines, loadModel } from './diff.ts'
 import { toExactJson } from './exact-json.ts'
-import { FORMAT, formatOf, readArgs } from './read-args.ts'
+import { ADMIN, FORMAT, formatOf, readArgs } from './read-args.ts'
 import { readText } from './read-text.ts'
 import { openRouter } from './route-recorded.ts'
 
@@ -127,7 +127,7 @@ function parse(args: readonly string[]) {
       decisions: { type: 'string' },
       file: { type: 'string', short: 'f' },
       route: { type: 'string' },
-      admin: { type: 'string' },
+      ...ADMIN,
       ...FORMAT,
     },
   })

@@ -1,5 +1,9 @@
+import type { Environment } from '../sources/file/expand.ts'
+import { readDocument } from '../sources/file/read.ts'
+import { askAnalysis } from './admin-client.ts'
 import { defineCommand } from './define.ts'
-import { FILES, FORMAT, filesOf, formatOf, readArgs } from './read-args.ts'
+import { ADMIN, FILES, FORMAT, filesOf, formatOf, readArgs } from './read-args.ts'
+import { readText } from './read-text.ts'
 import { readSuite } from './suite/read.ts'
 import { countCases, renderResults, renderResultsJson } from './suite/render.ts'
 import { notRun, runSuite, type SuiteResult } from './suite/run-suite.ts'
@@ -9,7 +13,7 @@ export const testPolicies = defineCommand({
   name: 'test',
   summary: 'run test files: requests and their expected outcomes, and invariants',
   help: `portcullis test FILE... [--format text|json] [--junit FILE] [--fail-on-uncovered]
-                [--allow-not-known]
+                [--allow-not-known] [--admin URL]
 
 Each FILE (YAML) names a configuration and lists requests with their expected outcomes,
 and invariants that must hold of all requests. The configuration is served on free ports
@@ -17,6 +21,9 @@ with stand-ins for its backends and keys of the run for its issuers, and the req
 sent over real connections. Invariants are proven: see \`portcullis prove --help\`.
 See docs/reference/test-files.md.
 
+  --admin URL          test what a running gateway serves, in place of the configuration
+                       that FILE names. The gateway runs the cases, on ports of their own;
+                       the token in PORTCULLIS_ADMIN_TOKEN is sent along
   --format json        for programs: all results as one object; --json for short
   --junit FILE         also write the results as JUnit XML
   --fail-on-uncovered  fail if a rule decided nothing
@@ -31,14 +38,19 @@ error.`,
     const results: SuiteResult[] = []
     for (const file of filesOf(read, 'name a test file')) {
       const { value: suite, diagnostics } = readSuite(file)
-      results.push(
-        suite === undefined
-          ? notRun(file, diagnostics)
-          : await runSuite(suite, file, {
-              environment: terminal.environment,
-              allowsNotKnown: values['allow-not-known'] === true,
-            }),
-      )
+      const { environment } = terminal
+      const allowsNotKnown = values['allow-not-known'] === true
+      if (suite === undefined) results.push(notRun(file, diagnostics))
+      else if (values.admin === undefined) {
+        results.push(await runSuite(suite, file, { environment, allowsNotKnown }))
+      } else {
+        const asked = await runServed(values.admin, file, { allowsNotKnown }, environment)
+        if (typeof asked === 'string') {
+          terminal.err(`portcullis test: ${asked}\n`)
+          return 1
+        }
+        results.push(asked)
+      }
     }
     if (format === 'json') terminal.out(`${renderResultsJson(results)}\n`)
     else terminal.out(renderResults(results, terminal))
@@ -49,12 +61,32 @@ error.`,
   },
 })
 
+/** The cases as they are written: the gateway reads them as it would a file. */
+async function runServed(
+  admin: string,
+  file: string,
+  { allowsNotKnown }: { readonly allowsNotKnown: boolean },
+  environment: Environment,
+): Promise<SuiteResult | string> {
+  const reading = { file, environment: undefined, how: 'whole' } as const
+  const written = readDocument(readText(file), reading).value?.value
+  const { config: _, ...suite } = written as Readonly<Record<string, unknown>>
+  const path = '/api/policies/test'
+  type Results = { readonly suites: readonly SuiteResult[] }
+  const sent = { suite, allowsNotKnown }
+  const found = await askAnalysis<Results>(admin, path, environment, sent)
+  if (typeof found === 'string') return found
+  const [result] = found.suites
+  return result === undefined ? 'the gateway ran nothing' : { ...result, file }
+}
+
 function parse(args: readonly string[]) {
   return readArgs({
     args: [...args],
     allowPositionals: true,
     options: {
       ...FILES,
+      ...ADMIN,
       ...FORMAT,
       junit: { type: 'string' },
       'fail-on-uncovered': { type: 'boolean' },

@@ -3,17 +3,20 @@ import { renderCount, renderJson, renderTerminal } from '../diagnostics/render.t
 import { collector } from '../diagnostics/report.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import { loadText, readText } from '../sources/file/load.ts'
-import { checkModel, provenErrors } from './check-model.ts'
+import { askAnalysis } from './admin-client.ts'
+import { checkModel } from './check-model.ts'
 import { cookieSecretProblems } from './cookie-secret.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { loadConfiguration, prepareFor } from './load-configuration.ts'
-import { FILES, FORMAT, filesOf, formatOf, readArgs } from './read-args.ts'
+import { provenErrors } from './proven-errors.ts'
+import { ADMIN, FILES, FORMAT, filesOf, formatOf, readArgs } from './read-args.ts'
 
 export const validate = defineCommand({
   name: 'validate',
   summary: 'check configuration files and print everything that is wrong with them',
   help: `portcullis validate FILE... [--profile agentgateway] [--format text|json]
 portcullis validate -f FILE [--json]
+portcullis validate [FILE] --admin URL [--format text|json]
 
 Reads each FILE (- for the standard input) and the files that it names, as the
 gateway would, and prints all errors and warnings with their places. Errors that
@@ -24,14 +27,18 @@ routes and policies of Kubernetes, read as the controller would.
   --profile agentgateway
                   FILE was written for agentgateway: also say, each once, what it means
                   there and not here
+  --admin URL     what a running gateway would say of FILE, in place of what it serves, with
+                  its own files and keys and without \`config\` of FILE; without FILE, what
+                  it says of what it serves. The token in PORTCULLIS_ADMIN_TOKEN is sent along
   --format text   for people (default)
   --format json   for programs: counts and messages as one object; --json for short
 
 Exit code: 0 without errors, 1 with errors, 2 for a usage error.`,
   run: async (args, terminal) => {
     const read = parse(args)
-    const files = filesOf(read, 'name a file to check')
     const format = formatOf(read.values, ['text', 'json'])
+    if (read.values.admin !== undefined) return validateServed(read.values.admin, read, terminal)
+    const files = filesOf(read, 'name a file to check')
     const differences = await differencesFor(read.values.profile)
     await prepareFor(...files)
     const checked = files.map((file) => {
@@ -46,6 +53,42 @@ Exit code: 0 without errors, 1 with errors, 2 for a usage error.`,
   },
 })
 
+async function validateServed(
+  admin: string,
+  { values, positionals }: ReturnType<typeof parse>,
+  terminal: Terminal,
+): Promise<number> {
+  const [file, ...more] = [...(values.file ?? []), ...positionals]
+  if (more.length > 0 || values.profile !== undefined) {
+    throw new UsageError('with --admin name one file, and no --profile')
+  }
+  const found = await servedDiagnostics(admin, file, terminal)
+  if (found === undefined) return 1
+  if (formatOf(values, ['text', 'json']) === 'json') terminal.out(`${renderJson(found)}\n`)
+  else print(file ?? admin, found, terminal)
+  return hasErrors(found) ? 1 : 0
+}
+
+async function servedDiagnostics(
+  admin: string,
+  file: string | undefined,
+  terminal: Terminal,
+): Promise<readonly Diagnostic[] | undefined> {
+  const { environment } = terminal
+  let reply: { readonly diagnostics: readonly Diagnostic[] } | string
+  if (file === undefined) reply = await askAnalysis(admin, '/api/diagnostics', environment)
+  else {
+    const { changesTowards } = await import('./admin-changes.ts')
+    const towards = await changesTowards(admin, file, 'validate', terminal)
+    if (towards === undefined) return undefined
+    const { changes } = towards
+    reply = await askAnalysis(admin, '/api/config/validate', environment, { changes })
+  }
+  if (typeof reply !== 'string') return reply.diagnostics
+  terminal.err(`portcullis validate: ${reply}\n`)
+  return undefined
+}
+
 /** The short word for the same. */
 export const check = defineCommand({
   ...validate,
@@ -58,7 +101,7 @@ function parse(args: readonly string[]) {
   return readArgs({
     args: [...args],
     allowPositionals: true,
-    options: { ...FILES, ...FORMAT, profile: { type: 'string' } },
+    options: { ...FILES, ...ADMIN, ...FORMAT, profile: { type: 'string' } },
   })
 }
 

@@ -1,5 +1,6 @@
-import type { Verdict } from '../analysis/diff/compare.ts'
 import { BAD_CREDENTIAL } from '../analysis/diff/credentials.ts'
+import type { Verdict } from '../analysis/diff/difference.ts'
+import type { NamesRead } from '../analysis/diff/header-names.ts'
 import type { Decision } from '../exchange/decision.ts'
 import type { Reply } from '../exchange/reply.ts'
 import type { Model } from '../model/model.ts'
@@ -26,6 +27,8 @@ import { RequestReader } from './wire-request.ts'
 export interface Verdicts {
   /** By the functions that decide in the gateway; of a connection alone, at its rules alone. */
   decide(supposed: HypotheticalRequest, isConnection?: boolean): Verdict
+  /** The headers that decide. */
+  readonly headersRead: NamesRead
   close(): void
 }
 
@@ -60,6 +63,7 @@ export function openVerdicts(model: Model): Verdicts {
       }
       return { isAdmitted: true, route, reason: 'admitted' }
     },
+    headersRead: program.headersRead ?? { names: new Set(), all: false },
     close: () => closeKept(retiredKept(program, undefined)),
   }
 }

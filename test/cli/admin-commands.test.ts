@@ -12,17 +12,16 @@ const TOKEN = 'a-token-of-the-test-0123456789'
 /** What the UI does can be scripted: these commands look at what runs. */
 describe('commands with --admin', () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-admin-commands-'))
+  const file = join(folder, 'gateway.yaml')
   let running: Running
   let admin: string
+  let text: string
   const environment = { PORTCULLIS_ADMIN_TOKEN: TOKEN }
 
   before(async () => {
     const [port, adminPort, ready] = await Promise.all([freePort(), freePort(), freePort()])
     admin = `127.0.0.1:${adminPort}`
-    const file = join(folder, 'gateway.yaml')
-    writeFileSync(
-      file,
-      `config:
+    text = `config:
   workers: 1
   adminAddr: ${admin}
   statsAddr: off
@@ -38,8 +37,13 @@ routes:
     directResponse: { status: 200 }
 - name: open
   backends: [{ host: "127.0.0.1:1" }]
-`,
-    )
+- name: never
+  matches: [{ path: { exact: /never } }]
+  policies:
+    authorization: { rules: [{ allow: "request.method == 'GET' && request.method == 'PUT'" }] }
+  backends: [{ host: "127.0.0.1:1" }]
+`
+    writeFileSync(file, text)
     process.env['PORTCULLIS_ADMIN_TOKEN'] = TOKEN
     running = start('run', '-f', file)
     delete process.env['PORTCULLIS_ADMIN_TOKEN']
@@ -70,10 +74,150 @@ routes:
     assert.match(out, /request\.path\.matches\('\^\/api\/orders\/\[\^\/\]\+\$'\)/)
   })
 
+  /** Another file, as somebody would change it. */
+  const changed = (name: string, change: (text: string) => string): string => {
+    const path = join(folder, name)
+    writeFileSync(path, change(text))
+    return path
+  }
+  const closed = () =>
+    changed('closed.yaml', (all) => all.replace("== '/api/never'", ".startsWith('/api/orders/')"))
+
+  /** The command as it is without a gateway is what it is compared with. */
+  const both = async (args: readonly string[], own: readonly string[]) => {
+    const [asked, local] = await Promise.all([
+      runWith([...args, '--admin', admin, '--json'], { environment }),
+      runWith([...own, '--json'], { environment }),
+    ])
+    assert.deepEqual([asked.code, asked.err], [local.code, local.err])
+    return [JSON.parse(asked.out), JSON.parse(local.out)] as const
+  }
+
+  it('lint says what it says of the file', async () => {
+    const [asked, local] = await both(['lint'], ['lint', file])
+    assert.deepEqual(asked, local)
+    assert.ok(asked.diagnostics.length > 0)
+    const { code, out } = await runWith(['lint', '--admin', admin], { environment })
+    assert.equal(code, 0, out)
+    assert.match(out, /127\.0\.0\.1:\d+: .*warning/)
+    const strict = await runWith(['lint', '--admin', admin, '--max-warnings=0'], { environment })
+    assert.equal(strict.code, 1)
+  })
+
+  it('explain evaluates by what is served', async () => {
+    for (const options of [
+      ['--request', 'GET /api/never'],
+      ['--request', 'POST /api/orders/1', '--header', 'x-team: a', '--body', '{"a":1}'],
+      ['--request', 'GET /other', '--claims', '{"sub":"alice"}', '--certificate', '{}'],
+    ]) {
+      const [asked, local] = await both(['explain', ...options], ['explain', file, ...options])
+      assert.deepEqual(asked, local)
+    }
+    const known = await runWith(['why', '--verdict=allowed', '--json', '--admin', admin], {
+      environment,
+    })
+    const [{ id }] = JSON.parse(known.out).decisions
+    const args = ['explain', '--decision', id, '--admin', admin]
+    const { code, out, err } = await runWith(args, { environment })
+    assert.equal(code, 0, err)
+    assert.match(out, /request\.path == '\/api\/never'/)
+  })
+
+  it('diff compares what is served with a file', async () => {
+    const [same, none] = await both(['diff', file], ['diff', file, file])
+    assert.deepEqual(same, none)
+    const next = closed()
+    const [asked, local] = await both(['diff', next], ['diff', file, next])
+    assert.deepEqual(asked, local)
+    assert.equal(asked.differences.length, 2)
+    const gone = changed('gone.yaml', (all) => all.replace(/- name: open\n.*\n/, ''))
+    const [without, missing] = await both(['diff', gone], ['diff', file, gone])
+    assert.deepEqual(without.differences.length, missing.differences.length)
+    const strict = ['diff', next, '--admin', admin, '--fail-on-change']
+    assert.equal((await runWith(strict, { environment })).code, 1)
+  })
+
+  it('diff proves nothing of settings that it does not compare', async () => {
+    const other = changed('other.yaml', (all) => all.replace('workers: 1', 'workers: 2'))
+    const args = ['diff', other, '--admin', admin, '--fail-on-change']
+    const { code, out } = await runWith(args, { environment })
+    assert.equal(code, 1)
+    assert.match(out, /not known .*`config` of the file/)
+    assert.doesNotMatch(out, /proven/)
+  })
+
+  it('replay decides what the gateway remembers by a file', async () => {
+    const next = closed()
+    const args = ['replay', '--new', next, '--admin', admin, '--json']
+    const { code, out, err } = await runWith(args, { environment })
+    assert.equal(code, 0, err)
+    const { changed: decided } = JSON.parse(out)
+    assert.deepEqual(
+      decided.map(({ kind, route }: Record<string, string>) => `${kind} ${route}`),
+      ['refused api', 'refused api'],
+    )
+    const strict = ['replay', '--new', next, '--admin', admin, '--fail-on-change']
+    assert.equal((await runWith(strict, { environment })).code, 1)
+    const same = await runWith(['replay', '--new', file, '--admin', admin], { environment })
+    assert.match(same.out, /0 newly admitted, 0 newly denied, 2 unchanged/)
+  })
+
+  it('validate says what the gateway would say of a file', async () => {
+    const [served] = await both(['validate'], ['validate', file])
+    assert.equal(served.errors, 0)
+    const wrong = changed('wrong.yaml', (all) => all.replace('request.path ==', 'request.paht =='))
+    const { code, out } = await runWith(['validate', wrong, '--admin', admin], { environment })
+    assert.equal(code, 1)
+    assert.match(out, /paht/)
+    const right = await runWith(['validate', closed(), '--admin', admin], { environment })
+    assert.equal(right.code, 0, right.out)
+  })
+
+  it('test runs cases against what is served', async () => {
+    const suite = join(folder, 'suite.yaml')
+    writeFileSync(
+      suite,
+      `name: what is served
+config: somewhere-else.yaml
+requests:
+- { path: /api/orders, expect: 200 }
+- { path: /api/never, expect: 403 }
+- { path: /api/never, expect: 200 }
+`,
+    )
+    const { code, out, err } = await runWith(['test', suite, '--admin', admin], { environment })
+    assert.equal(code, 1, err)
+    assert.match(out, /suite\.yaml: what is served: 2 of 3 passed/)
+  })
+
+  it('accept nothing beside it that would have no effect', async () => {
+    for (const args of [
+      ['lint', file],
+      ['lint', '--fix'],
+      ['lint', '-f', file],
+      ['diff', file, file],
+      ['replay', '--new', file, '--old', file],
+      ['validate', '--profile', 'agentgateway'],
+      ['explain', '--decisions', file, '--decision', 'x'],
+    ]) {
+      const { code } = await runWith([...args, '--admin', admin], { environment })
+      assert.equal(code, 2, args.join(' '))
+    }
+  })
+
   it('say why, if the gateway does not accept them', async () => {
-    for (const command of ['effective', 'suggest']) {
+    for (const args of [
+      ['effective'],
+      ['suggest'],
+      ['lint'],
+      ['explain'],
+      ['validate'],
+      ['diff', file],
+      ['replay', '--new', file],
+    ]) {
+      const [command] = args
       const wrong = { environment: { PORTCULLIS_ADMIN_TOKEN: 'another-token-0123456789' } }
-      const { code, err } = await runWith([command, '--admin', admin], wrong)
+      const { code, err } = await runWith([...args, '--admin', admin], wrong)
       assert.equal(code, 1)
       assert.match(err, new RegExp(`^portcullis ${command}: .*token`), err)
     }

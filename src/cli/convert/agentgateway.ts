@@ -1,11 +1,22 @@
-import { type Document, isMap, isScalar, type Node, parseDocument, visit } from 'yaml'
-import { hasErrors } from '../../diagnostics/result.ts'
+import {
+  type Document,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  visit,
+  type YAMLMap,
+} from 'yaml'
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { loadText } from '../../sources/file/load.ts'
+import { yamlMessage } from '../../sources/file/yaml-errors.ts'
+import { isNamedHost, lacksMode } from './agentgateway-defaults.ts'
 import { type Conversion, DENIES, DENY_ALL, type Lost } from './conversion.ts'
 import { ConvertError } from './nginx-syntax.ts'
 
-/** Its default is Optional; here it is Strict. */
-const WITH_MODE = new Set(['jwtAuth', 'jwtAuthentication', 'apiKey', 'basicAuth'])
 const MAX_ROUNDS = 200
 
 type Path = readonly (string | number)[]
@@ -15,71 +26,171 @@ export function convertAgentgateway(text: string, file: string): Conversion {
   const document = parseDocument(text)
   const [error] = document.errors
   if (error !== undefined) {
-    throw new ConvertError(error.linePos?.[0].line ?? 1, error.message.split('\n')[0] ?? '')
+    throw new ConvertError(error.linePos?.[0].line ?? 1, yamlMessage(error))
   }
+  if (!isMap(document.contents)) throw new ConvertError(1, 'this is not a configuration')
   const lost: Lost[] = []
   moveOlderSpellings(document)
   writeModes(document)
-  for (let round = 0; round < MAX_ROUNDS; round++) {
+  writeHosts(document)
+  for (let round = 0; ; round++) {
     const written = document.toString({ lineWidth: 0 })
-    const { result } = loadText(written, file, { environment: {} })
-    const first = result.diagnostics.find(
-      ({ severity, origin }) => severity === 'error' && origin.kind === 'file',
-    )
-    if (first === undefined || !hasErrors(result.diagnostics)) break
-    if (first.origin.kind !== 'file') break
-    const path = pathAt(parseDocument(written), written, first.origin)
-    if (path === undefined || path.length === 0) break
-    lost.push({ line: undefined, what: path.join('.'), why: first.message })
+    const { diagnostics } = loadText(written, file, { environment: {} }).result
+    const concerned = diagnostics.filter(isConcerned)
+    // What cannot be read is the cause of what is not found.
+    const first = concerned.find(({ code }) => code.startsWith('PC02')) ?? concerned[0]
+    if (first === undefined) break
+    const path =
+      first.origin.kind === 'file' ? pathAt(parseDocument(written), written, first.origin) : []
+    if (path === undefined || path.length === 0 || round === MAX_ROUNDS) {
+      throw new ConvertError(1, `this cannot be converted: ${first.message}`)
+    }
+    lost.push({ line: lineOf(text, path), what: path.join('.'), why: first.message })
     document.deleteIn(path)
     denyAround(document, path, lost)
   }
   return { document: document.toJS() as Record<string, unknown>, lost }
 }
 
+/** Files and variables that are not here may be where the gateway runs. */
+function isConcerned({ severity, code }: Diagnostic): boolean {
+  return severity === 'error' && code !== 'PC0204' && code !== 'PC0310'
+}
+
+/** Where it stands in the file that is converted; what was moved or added stands nowhere. */
+function lineOf(text: string, path: Path): number | undefined {
+  const counter = new LineCounter()
+  const document = parseDocument(text, { lineCounter: counter })
+  const node = document.getIn(path, true)
+  const start = isNode(node) ? node.range?.[0] : undefined
+  return start === undefined ? undefined : counter.linePos(start).line
+}
+
 /** It migrates these itself when it reads a file. */
 function moveOlderSpellings(document: Document): void {
+  const tracing = document.getIn(['config', 'tracing'])
+  if (isMap(tracing) && !document.hasIn(['frontendPolicies', 'tracing'])) {
+    const { otlpEndpoint, otlpProtocol, fields, ...rest } = tracing.toJSON() as OlderTracing
+    const [, host, path] = /^((?:https?:\/\/)?[^/]+)(\/.+)?$/i.exec(otlpEndpoint ?? '') ?? []
+    const moved = {
+      ...(host === undefined ? {} : { host }),
+      ...(otlpProtocol === undefined ? {} : { protocol: otlpProtocol }),
+      ...(path === undefined ? {} : { path }),
+      ...rest,
+      ...(fields?.add === undefined ? {} : { attributes: fields.add }),
+      ...(fields?.remove === undefined ? {} : { remove: fields.remove }),
+    }
+    document.deleteIn(['config', 'tracing'])
+    document.setIn(['frontendPolicies', 'tracing'], document.createNode(moved))
+  }
   const moves: readonly (readonly [Path, Path])[] = [
-    [
-      ['config', 'tracing'],
-      ['frontendPolicies', 'tracing'],
-    ],
-    [
-      ['config', 'logging', 'filter'],
-      ['frontendPolicies', 'accessLog', 'filter'],
-    ],
-    [
-      ['config', 'logging', 'fields'],
-      ['frontendPolicies', 'accessLog', 'fields'],
-    ],
+    [['filter'], ['filter']],
+    [['fields', 'add'], ['add']],
+    [['fields', 'remove'], ['remove']],
   ]
   for (const [from, to] of moves) {
-    const value = document.getIn(from, true)
-    if (value === undefined || document.hasIn(to)) continue
-    document.deleteIn(from)
-    document.setIn(to, value)
+    const older = ['config', 'logging', ...from]
+    const newer = ['frontendPolicies', 'accessLog', ...to]
+    const value = document.getIn(older, true)
+    if (value === undefined || document.hasIn(newer)) continue
+    document.deleteIn(older)
+    document.setIn(newer, value)
   }
+  for (const path of [['config', 'logging', 'fields'], ['config', 'logging'], ['config']]) {
+    const left = document.getIn(path)
+    if (isMap(left) && left.items.length === 0) document.deleteIn(path)
+  }
+}
+
+interface OlderTracing {
+  readonly otlpEndpoint?: string
+  readonly otlpProtocol?: string
+  readonly fields?: { readonly add?: unknown; readonly remove?: unknown }
 }
 
 function writeModes(document: Document): void {
   visit(document, {
-    Pair: (_, { key, value }) => {
-      if (isScalar(key) && WITH_MODE.has(String(key.value)) && isMap(value) && !value.has('mode')) {
-        value.set('mode', 'Optional')
-      }
+    Pair: (_, pair) => {
+      if (lacksMode(pair) && isMap(pair.value)) pair.value.set('mode', 'Optional')
     },
   })
 }
 
-/** A policy that went away must not leave open what it guarded. */
+/** A backend gets its own name as Host there, and here only if the route says so. */
+function writeHosts(document: Document): void {
+  const shared = new Map<unknown, unknown>()
+  const backends = document.get('backends')
+  for (const one of isSeq(backends) ? backends.items : []) {
+    if (isMap(one)) shared.set(one.get('name'), one.get('host'))
+  }
+  visit(document, {
+    Pair: (_, { key, value }) => {
+      if (!isScalar(key) || key.value !== 'routes' || !isSeq(value)) return
+      for (const route of value.items) if (isMap(route)) writeHost(document, route, shared)
+    },
+  })
+}
+
+function writeHost(document: Document, route: YAMLMap, shared: Map<unknown, unknown>): void {
+  const backends = route.get('backends')
+  if (!isSeq(backends) || route.hasIn(['policies', 'urlRewrite', 'authority'])) return
+  const isNamed = backends.items.some((one) => {
+    if (!isMap(one)) return false
+    return isNamedHost(one.get('host') ?? shared.get(String(one.get('backend')).replace(/^\//, '')))
+  })
+  if (!isNamed) return
+  if (!route.has('policies')) route.set('policies', document.createNode({}))
+  if (!route.hasIn(['policies', 'urlRewrite'])) {
+    route.setIn(['policies', 'urlRewrite'], document.createNode({}))
+  }
+  route.setIn(['policies', 'urlRewrite', 'authority'], 'auto')
+}
+
+/** Settings of the process, and what only tells about requests: nothing is guarded by these. */
+const HARMLESS: readonly Path[] = [
+  ['config'],
+  ['frontendPolicies', 'accessLog'],
+  ['frontendPolicies', 'tracing'],
+  ['ui'],
+]
+
+/**
+ * What went away must not leave open what it guarded, nor a route that it made narrower: the
+ * innermost place that can deny does so, and all of the file if there is none.
+ */
 function denyAround(document: Document, path: Path, lost: Lost[]): void {
-  const at = path.lastIndexOf('policies')
-  if (at === -1) return
-  const policies = path.slice(0, at + 1)
-  const [, kind] = [path[at], path[at + 1]]
-  if (typeof kind !== 'string') return
+  if (HARMLESS.some((prefix) => prefix.every((step, index) => path[index] === step))) return
+  const place = denyingPlace(path)
+  const isThere = place !== undefined && document.hasIn(place)
+  if (place !== undefined && !isThere) return
+  if (place === undefined) {
+    const rules = ['frontendPolicies', 'networkAuthorization']
+    document.setIn(rules, document.createNode(DENY_ALL))
+    lost.push({ line: undefined, what: 'the file', why: DENIES })
+    return
+  }
+  const policies = place.at(-1) === 'policies' ? place : [...place, 'policies']
+  if (!document.hasIn(policies)) document.setIn(policies, document.createNode({}))
   document.setIn([...policies, 'authorization'], document.createNode(DENY_ALL))
-  lost.push({ line: undefined, what: policies.join('.'), why: DENIES })
+  const what = place.join('.')
+  if (!lost.some((one) => one.what === what && one.why === DENIES)) {
+    lost.push({ line: undefined, what, why: DENIES })
+  }
+}
+
+/** The route, backend entry, gateway or section with rules that a path is in. */
+function denyingPlace(path: Path): Path | undefined {
+  const at = path.lastIndexOf('policies')
+  if (at > 0 && typeof path[at + 1] === 'string') return path.slice(0, at + 1)
+  for (let length = path.length - 1; length > 1; length--) {
+    const isEntry = typeof path[length - 1] === 'number'
+    if (isEntry && ['routes', 'listeners', 'backends'].includes(String(path[length - 2]))) {
+      return path.slice(0, length)
+    }
+  }
+  if (path[0] === 'gateways' && path.length > 2) return path.slice(0, 2)
+  if ((path[0] === 'llm' || path[0] === 'mcp') && path.length > 1) return [path[0]]
+  return undefined
 }
 
 /** The innermost key or entry that the place is in. */

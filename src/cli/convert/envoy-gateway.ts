@@ -1,9 +1,15 @@
+import { stringify } from 'yaml'
+import { loadText } from '../../sources/file/load.ts'
 import { addressIn, anyOf, bothOf, DENIES, DENY_ALL, type Lost } from './conversion.ts'
 
 /** An object of gateway.envoyproxy.io. */
 export interface EnvoyObject {
   readonly kind: string
-  readonly metadata: { readonly name: string; readonly namespace?: string }
+  readonly metadata: {
+    readonly name: string
+    readonly namespace?: string
+    readonly creationTimestamp?: string
+  }
   readonly spec?: EnvoySpec
 }
 
@@ -16,11 +22,15 @@ interface EnvoySpec {
 interface EnvoyTarget {
   readonly kind: string
   readonly name: string
+  readonly group?: string
+  readonly sectionName?: string
 }
+
+type Route = Record<string, unknown>
 
 interface Document {
   readonly gateways: Record<string, unknown>
-  readonly routes: Record<string, unknown>[]
+  readonly routes: Route[]
 }
 
 export function envoyObjects(all: readonly unknown[]): readonly EnvoyObject[] {
@@ -30,38 +40,118 @@ export function envoyObjects(all: readonly unknown[]): readonly EnvoyObject[] {
   })
 }
 
-/** SecurityPolicy guards: what of it is not understood denies. Other kinds are only listed. */
+/** Kinds that tell nobody apart: without them requests are served otherwise, and to no one else. */
+const UNGUARDED = new Set(['BackendTrafficPolicy', 'EnvoyProxy', 'Backend', 'HTTPRouteFilter'])
+
+/** Of a ClientTrafficPolicy, the same. */
+const UNGUARDED_KEYS = new Set(
+  'targetRef targetRefs timeout tcpKeepalive connection http1 http2 http3 healthCheck'.split(' '),
+)
+
+function mayGuard({ kind, spec = {} }: EnvoyObject): boolean {
+  if (kind !== 'ClientTrafficPolicy') return !UNGUARDED.has(kind)
+  return Object.keys(spec).some((key) => !UNGUARDED_KEYS.has(key))
+}
+
+/**
+ * SecurityPolicy guards: what of it is not understood denies, and so does what may guard in another
+ * kind. A policy of a route takes the place of that of its Gateway; of two for the same target the
+ * oldest counts.
+ */
 export function applySecurityPolicies(
   { routes }: Document,
   objects: readonly EnvoyObject[],
   lost: Lost[],
 ): void {
-  for (const { kind, metadata, spec = {} } of objects) {
-    const what = `${kind} ${metadata.name}`
-    if (kind !== 'SecurityPolicy') {
-      lost.push({ line: undefined, what, why: 'it is not carried over' })
-      continue
+  const own = new Set<Route>()
+  const ordered = objects.toSorted(byAge)
+  for (const level of ['HTTPRoute', 'Gateway'] as const) {
+    const taken = new Set<Route>()
+    for (const object of ordered.filter(({ kind }) => kind === 'SecurityPolicy')) {
+      const what = nameOf(object)
+      const { targetRef, targetRefs, targetSelectors, ...rest } = object.spec ?? {}
+      const refs = targetRefs ?? (targetRef === undefined ? [] : [targetRef])
+      const targets = refs
+        .filter(({ kind }) => kind === level)
+        .flatMap((target) => routesOf(routes, object, target))
+      const free = targets.filter((route) => !taken.has(route) && !own.has(route))
+      if (free.length < targets.filter((route) => !own.has(route)).length) {
+        lost.push({ line: undefined, what, why: 'an older one has the same target' })
+      }
+      if (free.length === 0) continue
+      const { sectionName } = refs.find((one) => one.kind === level) ?? {}
+      const policies = policiesOf(rest, what, lost)
+      if (sectionName !== undefined) {
+        const why = `here it is for all of the ${level}, not for \`${sectionName}\` alone`
+        lost.push({ line: undefined, what: `${what} sectionName`, why })
+      }
+      for (const route of free) {
+        taken.add(route)
+        route['policies'] = { ...(route['policies'] as object), ...policies }
+      }
     }
-    const { targetRef, targetRefs = targetRef === undefined ? [] : [targetRef], ...rest } = spec
-    const prefix = `${metadata.namespace ?? 'default'}-`
-    const targets = routes.filter((route) => {
-      const name = String(route['name'])
-      return targetRefs.some((target) =>
-        target.kind === 'HTTPRoute'
-          ? name === `${prefix}${target.name}` ||
-            new RegExp(`^${prefix}${target.name}-\\d+$`).test(name)
-          : target.kind === 'Gateway' &&
-            (route['gateways'] as readonly string[]).some((one) =>
-              one.startsWith(`${prefix}${target.name}-`),
-            ),
-      )
-    })
-    if (targets.length === 0)
-      lost.push({ line: undefined, what, why: 'none of its targets is among the manifests' })
-    const policies = policiesOf(rest, what, lost)
-    for (const route of targets)
-      route['policies'] = { ...(route['policies'] as object), ...policies }
+    for (const route of taken) own.add(route)
   }
+  for (const object of ordered) listObject(routes, object, lost)
+}
+
+/** What was said of an object that is not, or not wholly, carried over. */
+function listObject(routes: readonly Route[], object: EnvoyObject, lost: Lost[]): void {
+  const { kind, spec = {} } = object
+  const what = nameOf(object)
+  const { targetRef, targetRefs, targetSelectors } = spec
+  const refs = targetRefs ?? (targetRef === undefined ? [] : [targetRef])
+  const targets = refs.flatMap((target) => routesOf(routes, object, target))
+  if (kind === 'SecurityPolicy') {
+    const strange = refs.filter((one) => one.kind !== 'HTTPRoute' && one.kind !== 'Gateway')
+    if (targetSelectors !== undefined || strange.length > 0) {
+      // Which routes these are is not in the manifests.
+      deny(routes)
+      lost.push({ line: undefined, what: `${what} target`, why: DENIES })
+    } else if (targets.length === 0) {
+      lost.push({ line: undefined, what, why: 'none of its targets is among the manifests' })
+    }
+    return
+  }
+  if (!mayGuard(object)) {
+    lost.push({ line: undefined, what, why: 'it is not carried over' })
+    return
+  }
+  deny(refs.length === 0 ? routes : targets)
+  lost.push({ line: undefined, what, why: DENIES })
+}
+
+function deny(routes: readonly Route[]): void {
+  for (const route of routes) {
+    route['policies'] = { ...(route['policies'] as object), authorization: DENY_ALL }
+  }
+}
+
+function nameOf({ kind, metadata: { name } }: EnvoyObject): string {
+  return `${kind} ${name}`
+}
+
+function byAge(one: EnvoyObject, other: EnvoyObject): number {
+  const keyOf = ({
+    metadata: { creationTimestamp = '', namespace = 'default', name },
+  }: EnvoyObject) => `${creationTimestamp} ${namespace}/${name}`
+  return keyOf(one) < keyOf(other) ? -1 : 1
+}
+
+function routesOf(
+  routes: readonly Route[],
+  { metadata }: EnvoyObject,
+  { kind, name }: EnvoyTarget,
+): readonly Route[] {
+  const wanted = `${metadata.namespace ?? 'default'}-${name}`.toLowerCase()
+  return routes.filter((route) => {
+    if (kind === 'Gateway') {
+      const gateways = (route['gateways'] ?? []) as readonly string[]
+      return gateways.some((one) => new RegExp(`^${wanted}-\\d+(?:/|$)`).test(one))
+    }
+    const own = String(route['name'])
+    return kind === 'HTTPRoute' && (own === wanted || new RegExp(`^${wanted}-\\d+$`).test(own))
+  })
 }
 
 function policiesOf(spec: EnvoySpec, what: string, lost: Lost[]): Record<string, unknown> {
@@ -69,33 +159,41 @@ function policiesOf(spec: EnvoySpec, what: string, lost: Lost[]): Record<string,
   let isDenied = false
   for (const [name, value] of Object.entries(spec)) {
     const written = READERS[name]?.(value as never)
-    if (written === undefined) {
-      isDenied = true
-      lost.push({ line: undefined, what: `${what} ${name}`, why: DENIES })
-    } else Object.assign(policies, written)
+    if (written !== undefined && isAccepted(written)) {
+      Object.assign(policies, written)
+      continue
+    }
+    // Browsers keep to it, and no one else.
+    const isGuard = name !== 'cors'
+    isDenied ||= isGuard
+    const why = isGuard ? DENIES : 'it is not carried over: browsers get no CORS headers'
+    lost.push({ line: undefined, what: `${what} ${name}`, why })
   }
   return isDenied ? { ...policies, authorization: DENY_ALL } : policies
+}
+
+/** Whether a file may say so. */
+function isAccepted(policies: Readonly<Record<string, unknown>>): boolean {
+  const document = { gateways: { default: { port: 1 } }, routes: [{ name: 'a', policies }] }
+  const { diagnostics } = loadText(stringify(document), 'convert.yaml', { environment: {} }).result
+  return !diagnostics.some(({ severity, origin }) => {
+    return severity === 'error' && origin.kind === 'file'
+  })
 }
 
 type Reader = (value: never) => Record<string, unknown> | undefined
 
 const READERS: Readonly<Record<string, Reader>> = {
-  authorization: (value: {
-    defaultAction?: string
-    rules?: readonly {
-      action: string
-      principal?: Record<string, unknown>
-      operation?: unknown
-      name?: string
-    }[]
-  }) => {
+  authorization: ({ defaultAction, rules = [], ...rest }: EnvoyAuthorization) => {
+    if (Object.keys(rest).length > 0) return undefined
     // The first that matches decides.
-    let rule = value.defaultAction === 'Allow' ? 'true' : 'false'
-    for (const { action, principal = {}, operation } of [...(value.rules ?? [])].reverse()) {
-      const { clientCIDRs, ...others } = principal as { clientCIDRs?: readonly string[] }
-      const networks = clientCIDRs?.map(addressIn) ?? []
-      if (operation !== undefined || Object.keys(others).length > 0) return undefined
-      if (networks.length === 0 || networks.includes(undefined)) return undefined
+    let rule = defaultAction === 'Allow' ? 'true' : 'false'
+    for (const { action, principal, name: _, ...others } of rules.toReversed()) {
+      const { clientCIDRs, ...unknown } = principal ?? {}
+      if (Object.keys(others).length > 0 || Object.keys(unknown).length > 0) return undefined
+      if (!Array.isArray(clientCIDRs) || clientCIDRs.length === 0) return undefined
+      const networks = clientCIDRs.map((one) => addressIn(String(one)))
+      if (networks.includes(undefined)) return undefined
       const condition = `(${networks.join(' || ')})`
       if (action === 'Allow') rule = anyOf(condition, rule)
       else if (action === 'Deny') rule = bothOf(`!${condition}`, rule)
@@ -104,32 +202,42 @@ const READERS: Readonly<Record<string, Reader>> = {
     return { authorization: { rules: [{ require: rule }] } }
   },
   cors: (value: Record<string, unknown>) => {
-    const {
-      allowOrigins,
-      allowMethods,
-      allowHeaders,
-      exposeHeaders,
-      maxAge,
-      allowCredentials,
-      ...rest
-    } = value
-    if (Object.keys(rest).length > 0 || maxAge !== undefined) return undefined
-    const all = { allowOrigins, allowMethods, allowHeaders, exposeHeaders, allowCredentials }
-    return { cors: Object.fromEntries(Object.entries(all).filter(([, one]) => one !== undefined)) }
-  },
-  jwt: (value: { providers?: readonly Record<string, unknown>[]; optional?: boolean }) => {
-    const providers = value.providers?.map(
-      ({ name: _, issuer, audiences, remoteJWKS, ...rest }) => {
-        const uri = (remoteJWKS as { uri?: string } | undefined)?.uri
-        if (Object.keys(rest).length > 0 || uri === undefined || typeof issuer !== 'string')
-          return undefined
-        return { issuer, jwks: { url: uri }, ...(audiences === undefined ? {} : { audiences }) }
-      },
+    const known = ['allowOrigins', 'allowMethods', 'allowHeaders', 'exposeHeaders'].concat(
+      'maxAge',
+      'allowCredentials',
     )
-    if (providers === undefined || providers.length === 0 || providers.includes(undefined))
-      return undefined
-    return {
-      jwtAuthentication: { ...(value.optional === true ? { mode: 'Optional' } : {}), providers },
-    }
+    if (Object.keys(value).some((key) => !known.includes(key))) return undefined
+    return { cors: value }
   },
+  jwt: ({ providers = [], optional, ...others }: EnvoyJwt) => {
+    if (providers.length === 0 || Object.keys(others).length > 0) return undefined
+    const written = providers.map(({ name: _, issuer, audiences, remoteJWKS, ...rest }) => {
+      const { uri, ...unknown } = remoteJWKS ?? {}
+      if (Object.keys(rest).length > 0 || Object.keys(unknown).length > 0) return undefined
+      if (typeof uri !== 'string' || typeof issuer !== 'string') return undefined
+      return { issuer, jwks: { url: uri }, ...(audiences === undefined ? {} : { audiences }) }
+    })
+    if (written.includes(undefined)) return undefined
+    const mode = optional === true ? { mode: 'Optional' } : {}
+    return { jwtAuthentication: { ...mode, providers: written } }
+  },
+}
+
+interface EnvoyAuthorization {
+  readonly defaultAction?: string
+  readonly rules?: readonly {
+    readonly action?: string
+    readonly name?: string
+    readonly principal?: { readonly clientCIDRs?: readonly unknown[] }
+  }[]
+}
+
+interface EnvoyJwt {
+  readonly providers?: readonly {
+    readonly name?: string
+    readonly issuer?: string
+    readonly audiences?: readonly string[]
+    readonly remoteJWKS?: { readonly uri?: string }
+  }[]
+  readonly optional?: boolean
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Invariant } from '../../analysis/invariants/suppose.ts'
 import { ipFromSocket } from '../../cel/values/ip.ts'
-import { issue } from '../../policies/shapes.ts'
+import { issue, oneOfKeys } from '../../policies/shapes.ts'
 
 /** Claims of a token, or any other JSON. */
 const claims = z.record(z.string(), z.json())
@@ -33,7 +33,16 @@ const upstream = z.strictObject({
   body: z.string().optional().describe('The body that it got.'),
 })
 
+const mcpOutcome = z.enum(['admitted', 'unlisted', 'denied', 'hidden'])
+
 const outcome = z.strictObject({
+  mcp: mcpOutcome
+    .optional()
+    .describe(
+      'With `requests[].mcp`. `admitted`: it is in the list, and its server gets the call. ' +
+        '`unlisted`: its server gets the call, though it is in no list. `denied`: it is in the list, ' +
+        'and the call is denied. `hidden`: neither; to this caller it does not exist.',
+    ),
   status: z.int().min(100).max(599).optional().describe('The status of the response.'),
   closed: z
     .literal(true)
@@ -44,7 +53,10 @@ const outcome = z.strictObject({
     .optional()
     .describe('What decided: `Deny[0] matches`, `Require[0] is false`, `no Allow matches`, …'),
   policy: z.string().optional().describe('The policy of the rule that decided.'),
-  stage: z.enum(['connection', 'traffic', 'backend']).optional().describe('Where it was decided.'),
+  stage: z
+    .enum(['connection', 'traffic', 'backend', 'mcp'])
+    .optional()
+    .describe('Where it was decided.'),
   headers: z
     .record(z.string(), z.string().nullable())
     .optional()
@@ -55,6 +67,16 @@ const outcome = z.strictObject({
     .optional()
     .describe('What the backend saw; `false`: nothing came to any backend.'),
 })
+
+const mcp = oneOfKeys(
+  z.strictObject({
+    tool: z.string().min(1).optional().describe('The name of a tool, as clients call it.'),
+    prompt: z.string().min(1).optional().describe('The name of a prompt.'),
+    resource: z.string().min(1).optional().describe('The URI of a resource.'),
+    arguments: z.record(z.string(), z.json()).optional().describe('Of the tool or the prompt.'),
+  }),
+  ['tool', 'prompt', 'resource'],
+)
 
 const request = z.strictObject({
   name: z.string().optional().describe('What the case shows; made from the request otherwise.'),
@@ -80,10 +102,19 @@ const request = z.strictObject({
     .default('valid')
     .describe('What the token is like; it carries the claims of `as` all the same.'),
   method: z.string().default('GET').describe('The method.'),
-  path: z.string().default('/').describe('Path and query, sent as it is.'),
+  path: z
+    .string()
+    .default('/')
+    .describe('Path and query, sent as it is. With `mcp`, `/mcp` by default.'),
   host: z.string().default('example.com').describe('The requested host.'),
   headers: headers.default({}).describe('Several values of one name are a list.'),
   body: z.string().optional().describe('The body.'),
+  mcp: mcp
+    .optional()
+    .describe(
+      'In place of `method` and `body`: calls a tool, gets a prompt or reads a resource, after a ' +
+        'look at the list in which it would be.',
+    ),
   from: address
     .optional()
     .describe(
@@ -95,8 +126,10 @@ const request = z.strictObject({
     .describe('The server name of TLS, `host` by default; `false`: none is sent.'),
   certificate: certificate.optional().describe('A client certificate that the listener trusts.'),
   expect: z
-    .union([z.int().min(100).max(599), z.literal('closed'), outcome])
-    .describe('What is to become of it: a status, `closed`, or more of it.'),
+    .union([z.int().min(100).max(599), z.literal('closed'), mcpOutcome, outcome])
+    .describe(
+      'What is to become of it: a status, `closed`, a word of `expect.mcp`, or more of it.',
+    ),
   because: z.string().optional().describe('The same as `expect.because`.'),
 })
 
@@ -134,7 +167,16 @@ export const suiteSchema = z
         z.strictObject({
           status: z.int().min(200).max(599).default(200).describe('The status.'),
           headers: z.record(z.string(), z.string()).default({}).describe('The headers.'),
-          body: z.string().optional().describe('The body; the name of the backend by default.'),
+          body: z
+            .string()
+            .optional()
+            .describe(
+              'The body, or what the tools of an MCP server return; the name of the backend by default.',
+            ),
+          tools: z
+            .array(z.string().min(1))
+            .optional()
+            .describe('Tools of an MCP server, beside those that its pins and the cases name.'),
         }),
       )
       .default({})
@@ -146,6 +188,12 @@ export const suiteSchema = z
       .describe('What must hold of all requests, proven rather than tried.'),
   })
   .check(({ value, issues }) => {
+    for (const [index, one] of value.requests.entries()) {
+      if (expectedOf(one).mcp === undefined || one.mcp !== undefined) continue
+      const hint = 'name a tool, a prompt or a resource with `mcp`'
+      const at = ['requests', index, 'expect']
+      issues.push(issue(value, '`mcp` is missing', { rule: 'missing', hint }, at))
+    }
     if (value.requests.length + value.invariants.length > 0) return
     const hint = 'list requests and their expected outcomes under `requests`, or `invariants`'
     issues.push(issue(value, 'nothing is tested', { rule: 'missing', hint }))
@@ -156,12 +204,15 @@ export interface Suite extends Omit<z.output<typeof suiteSchema>, 'invariants'> 
 }
 export type Case = Suite['requests'][number]
 export type Expected = z.output<typeof outcome>
+export type McpOutcome = z.output<typeof mcpOutcome>
 
 /** Both ways to write what is expected, as one. */
 export function expectedOf({ expect, because }: Case): Expected {
-  const own =
-    typeof expect === 'number' ? { status: expect } : expect === 'closed' ? CLOSED : expect
+  const own = typeof expect === 'object' ? expect : expectedBy(expect)
   return because === undefined ? own : { ...own, because }
 }
 
-const CLOSED: Expected = { closed: true }
+function expectedBy(expect: Exclude<Case['expect'], object>): Expected {
+  if (typeof expect === 'number') return { status: expect }
+  return expect === 'closed' ? { closed: true } : { mcp: expect }
+}

@@ -1,6 +1,6 @@
 import type { DecisionRecord } from '../../telemetry/decision-record.ts'
 import type { Seen } from './client.ts'
-import type { Expected } from './format.ts'
+import type { Expected, McpOutcome } from './format.ts'
 import type { Arrival } from './stand-ins.ts'
 
 /** Everything that came of one request. */
@@ -8,6 +8,8 @@ export interface Happened {
   readonly seen: Seen
   readonly decisions: readonly DecisionRecord[]
   readonly arrivals: readonly Arrival[]
+  /** Of a case about a tool, a prompt or a resource; undefined in it: the request was rejected. */
+  readonly mcp?: { readonly outcome: McpOutcome | undefined }
 }
 
 /** What is not as it was expected; nothing where all is. */
@@ -15,10 +17,19 @@ export function judge(expected: Expected, happened: Happened): readonly string[]
   const { seen } = happened
   if (seen.kind === 'unsent') return [`the request cannot be sent: ${seen.error}`]
   return [
+    ...judgeMcp(expected, happened),
     ...judgeResponse(expected, happened),
     ...judgeDecision(expected, happened),
     ...judgeUpstream(expected.upstream, happened.arrivals),
   ]
+}
+
+function* judgeMcp({ mcp: wanted }: Expected, happened: Happened): Generator<string> {
+  const { mcp, seen, decisions } = happened
+  if (wanted === undefined || mcp === undefined || mcp.outcome === wanted) return
+  const why = whyOf(403, decisions)
+  const got = mcp.outcome ?? (seen.kind === 'answered' ? `status ${seen.status}` : seen.error)
+  yield `expected \`${wanted}\`, got ${mcp.outcome === undefined ? got : `\`${got}\``}${why === '' ? '' : `: ${why}`}`
 }
 
 function* judgeResponse(

@@ -5,17 +5,20 @@ import { hasErrors } from '../../diagnostics/result.ts'
 import type { Listener } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
 import type { Settings } from '../../model/settings.ts'
+import { listMethods } from '../../protocols/mcp/methods.ts'
 import { Gateway } from '../../proxy/gateway.ts'
 import { layersOf } from '../../reach/all-layers.ts'
 import { loadFile, loadText } from '../../sources/file/load.ts'
 import type { DecisionRecord } from '../../telemetry/decision-record.ts'
 import { createLogger } from '../../telemetry/log.ts'
 import { createMetrics } from '../../telemetry/metrics.ts'
+import { mcpRequests, outcomeOf } from './ask-mcp.ts'
 import { type Authority, makeAuthority } from './certificate.ts'
 import { ask, type Door, needsProxyHeader } from './client.ts'
 import { type Covered, coverageOf } from './coverage.ts'
 import { type Case, expectedOf, type Suite } from './format.ts'
 import { judge } from './judge.ts'
+import { methodIn, type Offered, offeredBy } from './mcp-stand-in.ts'
 import { checkScopes, type InvariantResult, runInvariants } from './run-invariants.ts'
 import { StandIns } from './stand-ins.ts'
 import { TokenMaker } from './tokens.ts'
@@ -80,7 +83,7 @@ async function runCases(
   settings: Settings,
 ): Promise<Omit<SuiteResult, 'invariants'>> {
   const empty = { file, name: suite.name, cases: [], coverage: [] }
-  const standIns = new StandIns(suite.backends)
+  const standIns = new StandIns(suite.backends, mcpServersOf(model, suite))
   const tokens = new TokenMaker()
   const authority = makeAuthority('portcullis test')
   const backends = await standIns.open(model.backends.flatMap(standInsFor))
@@ -106,6 +109,21 @@ async function runCases(
     await gateway.drain()
     standIns.close()
   }
+}
+
+/** Tools of an API come from its document, and what stands in for it is an API. */
+function mcpServersOf({ backends }: Model, suite: Suite): ReadonlyMap<string, Offered> {
+  const servers = backends.flatMap((backend) =>
+    backend.kind !== 'mcp'
+      ? []
+      : backend.targets
+          .filter(({ transport }) => transport !== 'openapi')
+          .map((target) => {
+            const name = `${backend.name}/${target.name}`
+            return [name, offeredBy(backend, target, suite)] as const
+          }),
+  )
+  return new Map(servers)
 }
 
 function loadConfig({ config }: Suite, file: string, environment: Environment) {
@@ -148,20 +166,30 @@ async function runCase(one: Case, running: Running): Promise<CaseResult> {
     return done([`nobody of \`identities\` is called \`${String(one.as)}\``])
   }
   const token = claims && tokens.make({ ...usualClaims(model), ...claims }, one.token)
+  const { mcp } = one
+  const about = mcp && mcpRequests(one, mcp)
+  const listed = about && (await ask(about.list, token, door, authority))
   const before = { records: records.length, arrivals: standIns.arrivals.length }
-  const seen = await ask(one, token, door, authority)
-  return done(
-    judge(expectedOf(one), {
-      seen,
-      decisions: records.slice(before.records),
-      arrivals: standIns.arrivals.slice(before.arrivals),
-    }),
-  )
+  const seen = await ask(about?.call ?? one, token, door, authority)
+  const all = standIns.arrivals.slice(before.arrivals)
+  const decisions = records.slice(before.records)
+  if (mcp === undefined || about === undefined || listed === undefined) {
+    return done(judge(expectedOf(one), { seen, decisions, arrivals: all }))
+  }
+  // The gateway may look at lists of its own accord.
+  const arrivals = all.filter(({ body }) => !LISTS.has(methodIn(body) ?? ''))
+  const outcome = outcomeOf(mcp, about.method, listed, seen, arrivals)
+  return done(judge(expectedOf(one), { seen, decisions, arrivals, mcp: { outcome } }))
 }
 
-function describe({ as: who, method, path, from, sni, headers }: Case): string {
+const LISTS: ReadonlySet<string> = new Set(listMethods().map(([name]) => name))
+
+function describe({ as: who, method, path, from, sni, headers, mcp }: Case): string {
   const parts = [typeof who === 'string' ? who : who === undefined ? 'nobody' : 'a token']
-  parts.push(`${method} ${path}`)
+  const { tool, prompt, resource, arguments: given } = mcp ?? {}
+  if (mcp === undefined) parts.push(`${method} ${path}`)
+  else parts.push(`${tool ?? prompt ?? resource}`)
+  if (given !== undefined) parts.push(JSON.stringify(given))
   for (const [header, value] of Object.entries(headers)) parts.push(`${header}: ${String(value)}`)
   if (from !== undefined) parts.push(`from ${from}`)
   if (sni !== undefined) parts.push(sni === false ? 'without SNI' : `SNI ${sni}`)

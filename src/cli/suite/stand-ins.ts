@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Suite } from './format.ts'
+import { type Offered, respondTo } from './mcp-stand-in.ts'
 
 /** What came to a backend. */
 export interface Arrival {
@@ -18,9 +19,12 @@ export class StandIns {
   readonly arrivals: Arrival[] = []
   readonly #answers: Suite['backends']
   readonly #servers = new Map<string, Server>()
+  /** Those that are servers of MCP. */
+  readonly #mcp: ReadonlyMap<string, Offered>
 
-  constructor(answers: Suite['backends']) {
+  constructor(answers: Suite['backends'], mcp: ReadonlyMap<string, Offered> = new Map()) {
     this.#answers = answers
+    this.#mcp = mcp
   }
 
   async open(names: Iterable<string>): Promise<ReadonlyMap<string, number>> {
@@ -55,6 +59,14 @@ export class StandIns {
     const body = Buffer.concat(chunks).toString()
     this.arrivals.push({ backend, method, path: url, headers, body })
     const answer = this.#answers[backend]
+    const offered = this.#mcp.get(backend)
+    if (offered !== undefined && (answer?.status ?? 200) === 200) {
+      const said = respondTo(body, offered, answer?.body ?? backend)
+      const status = method !== 'POST' ? 405 : said === undefined ? 202 : 200
+      response.writeHead(status, { 'content-type': 'application/json', ...answer?.headers })
+      response.end(said)
+      return
+    }
     response.writeHead(answer?.status ?? 200, answer?.headers ?? {})
     response.end(answer?.body ?? `${backend}\n`)
   }

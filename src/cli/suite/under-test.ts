@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server } from 'node:net'
-import type { AiProvider, Backend } from '../../model/backend.ts'
+import type { AiProvider, Backend, McpBackend, McpTarget } from '../../model/backend.ts'
 import type { Listener } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
 import type { Attached } from '../../model/policy.ts'
@@ -9,6 +9,7 @@ import type { Authentication } from '../../policies/authentication/schema.ts'
 import type { JwtAuthentication } from '../../policies/jwt-authentication/schema.ts'
 import { sealSecret } from '../../policies/schema.ts'
 import type { Authority } from './certificate.ts'
+import { pinsFor } from './mcp-stand-in.ts'
 
 export interface ClusterDeps {
   /** Of stand-ins, by the name of the backend. */
@@ -156,8 +157,9 @@ function listenerFor(
   return { ...listener, port, tls }
 }
 
-/** Who stands in for a backend: one for each provider of an AI backend, called after both. */
+/** Who stands in for a backend: one for each provider or MCP server, called after both. */
 export function standInsFor(backend: Backend): readonly string[] {
+  if (backend.kind === 'mcp') return backend.targets.map(({ name }) => `${backend.name}/${name}`)
   if (backend.kind !== 'ai') return [backend.name]
   const providers = backend.groups.flatMap((group) => group.providers)
   return providers.map((provider) => `${backend.name}/${provider.name}`)
@@ -179,10 +181,32 @@ function backendFor(
     }))
     return { ...backend, groups }
   }
+  if (backend.kind === 'mcp') return mcpBackendFor(backend, ports, policiesFor)
   const port = ports.get(backend.name)
-  if (port === undefined || backend.kind === 'mcp') return backend
+  if (port === undefined) return backend
   const { name, origin, policies } = backend
   return { kind: 'host', name, origin, policies, endpoints: [{ host: '127.0.0.1', port }] }
+}
+
+/** No program is started, and no server is called: each is a stand-in that speaks HTTP. */
+function mcpBackendFor(
+  backend: McpBackend,
+  ports: ReadonlyMap<string, number>,
+  policiesFor: (own: readonly Attached[]) => readonly Attached[],
+): McpBackend {
+  const targetFor = (target: McpTarget): McpTarget => {
+    const port = ports.get(`${backend.name}/${target.name}`) ?? 0
+    const policies = policiesFor(target.policies)
+    const { pins } = target
+    const address = { host: '127.0.0.1', port }
+    if (target.transport === 'openapi') {
+      const { host: _, port: __, backend: ___, ...options } = target.options
+      return { ...target, options: { ...options, ...address }, policies }
+    }
+    const own = { ...target, transport: 'mcp', options: address, policies } as const
+    return pins === undefined ? own : { ...own, pins: pinsFor(target, pins) }
+  }
+  return { ...backend, targets: backend.targets.map(targetFor) }
 }
 
 // Below those that systems give to outgoing connections, so that none is taken before it is used.

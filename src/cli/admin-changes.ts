@@ -1,0 +1,112 @@
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import { renderCount, renderTerminal } from '../diagnostics/render.ts'
+import { canonicalJson } from '../model/json.ts'
+import { HIDDEN } from '../model/redact.ts'
+import type { Change } from '../sources/database/configuration.ts'
+import { RESOURCE_KINDS } from '../sources/database/resource-kinds.ts'
+import { type ResourceKey, resourcesOf } from '../sources/database/resources.ts'
+import { readDocument } from '../sources/file/read.ts'
+import { askAnalysis } from './admin-client.ts'
+import { type Terminal, UsageError } from './define.ts'
+import { isManifests } from './load-configuration.ts'
+import { readText } from './read-text.ts'
+
+/** What would make a file of what a running gateway serves. */
+export interface Towards {
+  readonly changes: readonly Change[]
+  /** Settings of the process differ, too, and no change of a resource brings those. */
+  readonly hasOtherSettings: boolean
+}
+
+type Whole = Readonly<Record<string, unknown>>
+
+/**
+ * The changes by which a gateway would come to serve a file in place of what it serves; what is
+ * wrong is printed, and undefined returned. Both are compared as the gateway shows them: without
+ * secrets, and with variables filled in.
+ */
+export async function changesTowards(
+  admin: string,
+  file: string,
+  command: string,
+  terminal: Terminal,
+): Promise<Towards | undefined> {
+  const wanted = wholeOf(file, terminal)
+  if (wanted === undefined) return undefined
+  const path = '/api/config/effective'
+  const served = await askAnalysis<Whole>(admin, path, terminal.environment)
+  if (typeof served === 'string') {
+    terminal.err(`portcullis ${command}: ${served}\n`)
+    return undefined
+  }
+  const [now, next] = [resourcesOf(served), resourcesOf(wanted)]
+  const changes: Change[] = []
+  for (const [key, { kind, id, value }] of next) {
+    if (!isEqual(now.get(key)?.value, value)) changes.push({ action: 'set', kind, id, value })
+  }
+  const isGone = ([key]: readonly [ResourceKey, unknown]) => !next.has(key)
+  for (const [, { kind, id }] of [...now].filter(isGone)) {
+    changes.push({ action: 'delete', kind, id })
+  }
+  const hasOtherSettings = !isShownAs(wanted['config'], served['config'])
+  return { changes, hasOtherSettings }
+}
+
+/** What the gateway finds of those changes. Undefined: it could not, and why is printed. */
+export async function analyseTowards<T extends object>(
+  admin: string,
+  file: string,
+  command: 'diff' | 'replay',
+  terminal: Terminal,
+): Promise<{ readonly found: T; readonly hasOtherSettings: boolean } | undefined> {
+  const towards = await changesTowards(admin, file, command, terminal)
+  if (towards === undefined) return undefined
+  const { changes, hasOtherSettings } = towards
+  const path = `/api/policies/${command}`
+  const found = await askAnalysis<T>(admin, path, terminal.environment, { changes })
+  if (typeof found !== 'string') return { found, hasOtherSettings }
+  terminal.err(`portcullis ${command}: ${found}\n`)
+  return undefined
+}
+
+const COMPARED: ReadonlySet<string> = new Set([...RESOURCE_KINDS, 'config', '$schema'])
+
+function wholeOf(file: string, terminal: Terminal): Whole | undefined {
+  if (isManifests(file))
+    throw new UsageError(`${file} has manifests: --admin takes a file of a gateway`)
+  const { environment } = terminal
+  const text = file === '-' ? terminal.readInput() : readText(file)
+  const { value: document, diagnostics } = readDocument(text, { file, environment, how: 'whole' })
+  if (document === undefined) return refuse(file, diagnostics, terminal)
+  const unfilled = document.unfilled().filter(({ severity }) => severity === 'error')
+  if (unfilled.length > 0) return refuse(file, unfilled, terminal)
+  const whole = (document.value ?? {}) as Whole
+  const other = Object.keys(whole).find((key) => !COMPARED.has(key))
+  if (other === undefined) return whole
+  throw new UsageError(`${file}: \`${other}\` cannot be compared with what a gateway serves`)
+}
+
+function refuse(
+  file: string,
+  diagnostics: readonly Diagnostic[],
+  { err, colour, width = 100 }: Terminal,
+): undefined {
+  err(`${renderTerminal(diagnostics, { colour, width })}\n\n${file}: ${renderCount(diagnostics)}\n`)
+  return undefined
+}
+
+function isEqual(a: unknown, b: unknown): boolean {
+  return canonicalJson(a ?? null) === canonicalJson(b ?? null)
+}
+
+/** Whether a value may be what the gateway shows so: of secrets it shows nothing. */
+function isShownAs(value: unknown, shown: unknown): boolean {
+  if (shown === HIDDEN) return typeof value === 'string'
+  if (!isMapping(value) || !isMapping(shown)) return isEqual(value, shown)
+  const keys = new Set([...Object.keys(value), ...Object.keys(shown)])
+  return [...keys].every((key) => isShownAs(value[key], shown[key]))
+}
+
+function isMapping(value: unknown): value is Whole {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { stringify } from 'yaml'
+import { runWith } from './fixtures/run.ts'
+
+const FOLDER = mkdtempSync(join(tmpdir(), 'diff-protocols-'))
+after(() => rmSync(FOLDER, { recursive: true }))
+
+type Tree = Readonly<Record<string, unknown>>
+
+function file(name: string, tree: Tree): string {
+  const path = join(FOLDER, `${name}.yaml`)
+  writeFileSync(path, stringify(tree))
+  return path
+}
+
+const diffOf = (old: Tree, now: Tree) => runWith(['diff', file('old', old), file('new', now)])
+
+const ALLOW = { authorization: { rules: [{ allow: "request.method == 'POST'" }] } }
+const routed = (backend: Tree, more: Tree = {}): Tree => ({
+  gateways: { default: { port: 8080 } },
+  routes: [{ name: 'api', policies: { ...ALLOW, ...more }, backends: [backend] }],
+})
+const host = (policies: Tree = {}): Tree => ({ host: 'a:80', policies })
+const models = (provider: Tree, more: Tree = {}): Tree => ({
+  ai: { groups: [{ providers: [{ name: 'one', provider, ...more }] }] },
+})
+const tools = (targets: readonly Tree[], policies: Tree = {}): Tree => ({
+  mcp: { targets },
+  policies,
+})
+const TARGET = { name: 'one', mcp: { host: 'a:80' } }
+const denied = (expression: string) => ({
+  mcpAuthorization: { rules: [{ deny: expression }] },
+})
+const listeners = (...own: readonly Tree[]): Tree => ({
+  gateways: { default: { port: 8443, listeners: own } },
+  routes: [{ name: 'api', policies: ALLOW, backends: [{ host: 'a:80' }] }],
+})
+const TLS = { tls: { cert: { inline: 'c' }, key: { inline: 'k' } } }
+
+/** Nothing of these is looked into: what is said is the part. */
+describe('portcullis diff says that it does not know, and of what', () => {
+  for (const [what, old, now, part] of [
+    [
+      'rules about messages to MCP servers',
+      routed(tools([TARGET], denied("mcp.tool.name == 'a'"))),
+      routed(tools([TARGET], denied("mcp.tool.name == 'b'"))),
+      /mcpAuthorization/,
+    ],
+    [
+      'MCP servers',
+      routed(tools([TARGET])),
+      routed(tools([{ ...TARGET, name: 'two' }])),
+      /targets/,
+    ],
+    ['a backend that becomes one of MCP', routed(host()), routed(tools([TARGET])), /mcp/],
+    ['messages to agents', routed(host()), routed(host({ a2a: {} })), /a2a/],
+    [
+      'calls that are translated for another provider',
+      routed(models({ openAI: {} })),
+      routed(models({ anthropic: {} })),
+      /provider/,
+    ],
+    [
+      'a model that the provider has',
+      routed(models({ openAI: {} })),
+      routed(models({ openAI: { model: 'm' } })),
+      /provider/,
+    ],
+    [
+      'a backend that becomes one of models',
+      routed(host()),
+      routed(models({ openAI: {} })),
+      /provider/,
+    ],
+    [
+      'limits that are reached',
+      routed(host()),
+      routed(host(), { localRateLimit: [{ maxTokens: 1, tokensPerFill: 1, fillInterval: '1s' }] }),
+      /localRateLimit/,
+    ],
+    [
+      'guards of prompts',
+      routed(models({ openAI: {} })),
+      routed(models({ openAI: {} }), {
+        guardrails: { request: [{ regex: { action: 'Reject', rules: [{ builtin: 'email' }] } }] },
+      }),
+      /guardrails/,
+    ],
+    [
+      'tokens that are exchanged',
+      routed(host()),
+      routed(
+        host({
+          backendAuth: {
+            oauthTokenExchange: {
+              tokenEndpoint: 'https://i.test/token',
+              clientId: 'c',
+              audiences: ['a'],
+            },
+          },
+        }),
+      ),
+      /backendAuth/,
+    ],
+    [
+      'bodies that are held',
+      routed(host()),
+      routed(host(), { buffer: { request: { maxBytes: 10 } } }),
+      /buffer/,
+    ],
+    [
+      'bodies that are changed',
+      routed(host()),
+      routed(host(), { transformations: { request: { body: "'x'" } } }),
+      /transformations/,
+    ],
+    [
+      'several protocols on a port',
+      listeners({ name: 'web', hostname: 'a.test', ...TLS }),
+      listeners(
+        { name: 'web', hostname: 'a.test', ...TLS },
+        { name: 'raw', hostname: 'b.test', protocol: 'TLS' },
+      ),
+      /share port 8443/,
+    ],
+    [
+      'a target that is computed',
+      routed({ dynamic: { target: "'a:80'" } }),
+      routed({ dynamic: { target: "request.headers['x']" } }),
+      /target|dynamic/,
+    ],
+  ] as const) {
+    it(what, async () => {
+      const { out, err } = await diffOf(old, now)
+      assert.equal(err, '')
+      assert.doesNotMatch(out, /proven/)
+      assert.match(out, /not known/)
+      assert.match(out, part)
+    })
+  }
+})

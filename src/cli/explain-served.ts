@@ -1,0 +1,59 @@
+import type { Environment } from '../sources/file/expand.ts'
+import { askAnalysis } from './admin-client.ts'
+import { UsageError } from './define.ts'
+import type { Explained } from './explanation.ts'
+import { bodyFrom, type HypotheticalOptions } from './hypothetical-request.ts'
+
+interface ServedOptions extends HypotheticalOptions {
+  readonly decision?: string
+  readonly decisions?: readonly string[]
+  readonly cluster?: boolean
+}
+
+/** What a running gateway says of a request, by what it serves; a text where it says nothing. */
+export async function explainServed(
+  admin: string,
+  options: ServedOptions,
+  environment: Environment,
+): Promise<Explained | string> {
+  if (options.decisions !== undefined || options.cluster === true) {
+    throw new UsageError('with --admin and without a file, the gateway has what is explained')
+  }
+  const { decision } = options
+  if (decision !== undefined) {
+    const path = `/api/decisions/${encodeURIComponent(decision)}/explain`
+    return askAnalysis<Explained>(admin, path, environment)
+  }
+  const { request, header: headers, user, source, sni, identity } = options
+  const { listener, backend, provider } = options
+  const sent = {
+    ...{ request, headers, user, source, sni, identity, listener, backend, provider },
+    claims: objectIn('claims', options.claims),
+    apiKey: objectIn('api-key', options['api-key']),
+    certificate: objectIn('certificate', options.certificate),
+    body: textOf(bodyFrom(options)),
+  }
+  return askAnalysis<Explained>(admin, '/api/policies/explain', environment, sent)
+}
+
+function objectIn(option: string, text: string | undefined): object | undefined {
+  if (text === undefined) return undefined
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // Said below.
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  throw new UsageError(`--${option} takes a JSON object, as {"sub":"alice"}`)
+}
+
+/** JSON has no other bytes. */
+function textOf(body: Uint8Array | undefined): string | undefined {
+  if (body === undefined) return undefined
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)
+  } catch {
+    throw new UsageError('a body that is not UTF-8 can be explained by a file alone')
+  }
+}

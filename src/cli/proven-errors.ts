@@ -1,0 +1,12 @@
+import { lint } from '../analysis/lint/lint.ts'
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Model } from '../model/model.ts'
+import { unsuppressed } from './check-model.ts'
+
+/** All that is proven wrong with the policies, but for what its reader says too (AZ009). */
+export function provenErrors(file: string, model: Model, text?: string): readonly Diagnostic[] {
+  const errors = lint(model).filter(
+    ({ diagnostic: { severity, code } }) => severity === 'error' && code !== 'AZ009',
+  )
+  return unsuppressed(file, errors, text)
+}

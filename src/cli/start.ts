@@ -1,0 +1,27 @@
+import { isMainThread } from 'node:worker_threads'
+import type { Terminal } from './define.ts'
+import { invoke } from './invoke.ts'
+import { run } from './run.ts'
+import { runThread, THREAD } from './thread.ts'
+import { runWorker } from './worker.ts'
+
+/**
+ * `portcullis …`: the exit code. A gateway and what it starts load nothing of the other commands,
+ * which are a fifth of the program.
+ */
+export async function start(
+  args: readonly string[],
+  terminal: Terminal,
+  version: string,
+): Promise<number> {
+  const [name, ...rest] = args
+  if (name === run.name) return invoke(run, rest, terminal)
+  // Not for people: how `run` starts the processes that share its ports.
+  if (name === 'worker' && process.send !== undefined) {
+    return runWorker(terminal.environment['PORTCULLIS_WORKER'] ?? '0')
+  }
+  // Nor this: how `run` reads what would hold up requests.
+  if (name === THREAD && !isMainThread) return runThread()
+  const { runCommand } = await import('./index.ts')
+  return runCommand(args, terminal, version)
+}

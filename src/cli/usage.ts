@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto'
+import type { Model } from '../model/model.ts'
+import type { Settings } from '../model/settings.ts'
+import type { UsageTable } from '../sources/database/usage-table.ts'
+import type { Logger } from '../telemetry/log.ts'
+import { UsageHistory, type UsageRow, usageBySteps } from '../telemetry/usage-history.ts'
+import type { Fleet } from './fleet.ts'
+
+/** Milliseconds between two looks at the counters, and between attempts to write. */
+const INTERVAL = 20_000
+/** Rows of one statement, and of one response. */
+const BATCH = 1_000
+const MAX_POINTS = 20_000
+
+export interface UsageSearch {
+  /** Milliseconds since 1970. */
+  readonly since: number
+  /** Milliseconds. */
+  readonly step: number
+}
+
+export interface FoundUsage {
+  /** `database`: of all replicas. `memory`: of this gateway, since it started. */
+  readonly from: 'database' | 'memory'
+  readonly points: readonly UsageRow[]
+}
+
+/** What calls to models used and cost over time. */
+export interface UsageLog {
+  find(search: UsageSearch): Promise<FoundUsage>
+  /** Before the processes that serve are stopped: what they counted is gone with them. */
+  sample(): Promise<void>
+  close(): Promise<void>
+}
+
+/** In the database if there is one, else in memory; requests know nothing of it. */
+export async function openUsage(
+  { database }: Settings,
+  { readMetrics }: Pick<Fleet, 'readMetrics'>,
+  served: () => Model | undefined,
+  log: Logger,
+): Promise<UsageLog> {
+  const history = new UsageHistory()
+  const table = database && (await openTable(database.url.secret.trim()))
+  let isFailing = false
+  const sample = async () => {
+    // Nobody looks at the counters of a gateway that serves no models.
+    const servesModels = served()?.backends.some(({ kind }) => kind === 'ai')
+    if (servesModels) history.sample(await readMetrics(), Date.now())
+  }
+  let writing: Promise<void> | undefined
+  const writeAll = async () => {
+    for (;;) {
+      const { rows, written } = history.unwritten(BATCH)
+      if (table === undefined || rows.length === 0) return
+      await table.write(rows)
+      written()
+      if (rows.length < BATCH) return
+    }
+  }
+  /** One at a time; what fails is tried again with the next. */
+  const write = (): Promise<void> => {
+    writing ??= writeAll()
+      .then(() => {
+        isFailing = false
+      })
+      .catch((error: unknown) => {
+        if (!isFailing)
+          log.warn('usage', { error: 'usage cannot be stored', detail: String(error) })
+        isFailing = true
+      })
+      .finally(() => {
+        writing = undefined
+      })
+    return writing
+  }
+  const timer = setInterval(() => void sample().then(write, () => {}), INTERVAL).unref()
+  return {
+    find: async ({ since, step }) => {
+      await sample()
+      if (table !== undefined) {
+        // What was counted a moment ago is to be in it.
+        await Promise.race([write(), pause(WRITE_PATIENCE)])
+        try {
+          return { from: 'database', points: await table.find(since, step, MAX_POINTS) }
+        } catch {
+          // What this process knows is better than nothing.
+        }
+      }
+      const points = usageBySteps(history.since(since), step).slice(-MAX_POINTS)
+      return { from: 'memory', points }
+    },
+    sample,
+    close: async () => {
+      clearInterval(timer)
+      // What a process that serves alone counted while it was drained.
+      await sample()
+      if (!isFailing) await Promise.race([write(), pause(WRITE_PATIENCE)])
+      await table?.close()
+    },
+  }
+}
+
+/** Milliseconds that a search, or a stop, waits for what is to be written. */
+const WRITE_PATIENCE = 2_000
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((done) => setTimeout(done, milliseconds).unref())
+}
+
+/** Loaded for gateways that have a database, and for no other. */
+async function openTable(url: string): Promise<UsageTable> {
+  const { UsageTable: Table } = await import('../sources/database/usage-table.ts')
+  return new Table({ url, replica: randomUUID() })
+}
