@@ -8,7 +8,7 @@ import { type Candidate, openField, SOURCE } from './proxy/contenders.ts'
 import { findProgram } from './proxy/find.ts'
 import type { Slice } from './proxy/load.ts'
 import { residentOf, stopAll } from './proxy/processes.ts'
-import { formsOf, hasNginx } from './proxy/traffic.ts'
+import { formsOf, hasNginx, sliceOf } from './proxy/traffic.ts'
 
 /*
  * Gateways of several checkouts beside nginx under one load, in turn within each round:
@@ -53,12 +53,12 @@ try {
   for (const form of forms) {
     const slices = new Map<Candidate, Slice[]>(field.proxies.map((proxy) => [proxy, []]))
     for (const proxy of field.proxies) {
-      await form.slice(proxy, proxy.isOwn ? Number(values['warm-up'] ?? form.warmUp ?? 4) : 1)
+      await sliceOf(form, proxy, proxy.isOwn ? Number(values['warm-up'] ?? form.warmUp ?? 4) : 1)
     }
     for (let round = 0; round < rounds; round++) {
       const shift = round % field.proxies.length
       for (const proxy of [...field.proxies.slice(shift), ...field.proxies.slice(0, shift)]) {
-        slices.get(proxy)?.push(await form.slice(proxy, seconds))
+        slices.get(proxy)?.push(await sliceOf(form, proxy, seconds))
       }
     }
     console.log(`${form.name}, ${rounds} rounds of ${seconds} s`)

@@ -13,7 +13,7 @@ import type { Report } from './report.ts'
 
 /** CONTROLPLANE_SIZES: how many routes, each with a policy; the first is what others compare with. */
 const SIZES = (process.env['CONTROLPLANE_SIZES'] ?? '100,1000,5000').split(',').map(Number)
-const EDITS = 60
+const EDITS = 210
 const WARM = 10
 /** Requests to the API server at once. */
 const AT_ONCE = 16
@@ -41,6 +41,7 @@ class ControlPlaneBench {
   readonly #port: number
   readonly #controller: Running
   readonly #closing: (() => void)[] = []
+  #proxy: Running | undefined
   #routes = 0
 
   private constructor(cluster: Cluster, programs: Programs, port: number, controller: Running) {
@@ -124,7 +125,7 @@ class ControlPlaneBench {
     const status = { loadBalancer: { ingress: [{ ip: '192.0.2.7' }] } }
     await this.#ask('PATCH', `${service}/status`, { status }, MERGE)
     const token = await this.#programs.tokenFor('edge')
-    await this.#programs.startProxy('edge', token, this.#port + 5)
+    this.#proxy = await this.#programs.startProxy('edge', token, this.#port + 5)
     await eventually(() => this.#programs.isReady(this.#port + 5), 'a ready proxy', 180)
   }
 
@@ -136,8 +137,13 @@ class ControlPlaneBench {
     const seconds = (performance.now() - began) / 1000
     const attached = await this.#attached(size)
     const [before, edited] = [this.#cpu(), performance.now()]
-    const edits: number[] = []
-    for (let count = 0; count < EDITS; count++) edits.push(await this.#edit(count, size))
+    const edits: Edit[] = []
+    const [translated, applied] = [new Set<number>(), new Set<number>()]
+    for (let count = 0; count < EDITS; count++) {
+      edits.push(await this.#edit(count, size))
+      timesOf(this.#controller, TRANSLATED, translated)
+      timesOf(this.#proxy, APPLIED, applied)
+    }
     const whole = this.#cpu() - before
     const editing = (performance.now() - edited) / 1000
     const { requests, failed } = await probe()
@@ -148,11 +154,17 @@ class ControlPlaneBench {
     // What it spends on leases and watches anyway is no cost of an edit, however long that takes.
     const cpu = (whole - rest * editing) / EDITS
     const rss = this.#rss()
+    timesOf(this.#proxy, APPLIED, applied)
+    const warm = edits.slice(WARM)
+    const after = (times: ReadonlySet<number>) =>
+      warm.map(({ began }) => Math.min(...[...times].filter((at) => at >= began)) - began)
     return {
       routes: size,
       seconds,
       attached,
-      edits: edits.slice(WARM),
+      edits: warm.map(({ took }) => took),
+      translated: after(translated),
+      applied: after(applied),
       cpu,
       rest,
       rss,
@@ -206,14 +218,16 @@ class ControlPlaneBench {
   }
 
   /** Who may pass changes; the time until it is so at the socket. */
-  async #edit(count: number, size: number): Promise<number> {
+  async #edit(count: number, size: number): Promise<Edit> {
     const n = (count * 97) % size
     const value = `e${size}-${count}`
     const { spec } = policyOf(n, value)
     await this.#ask('PATCH', `${POLICIES}/p${n}`, { spec }, MERGE)
-    const began = performance.now()
+    const [began, wall] = [performance.now(), Date.now()]
     for (;;) {
-      if ((await this.#get(`/r${n}/x`, value)) === 200) return performance.now() - began
+      if ((await this.#get(`/r${n}/x`, value)) === 200) {
+        return { began: wall, took: performance.now() - began }
+      }
       if (performance.now() - began > 60_000) throw new Error('an edit is not enforced')
       // Requests as fast as they go would take the CPU time that the edit needs.
       await new Promise((resolve) => setTimeout(resolve, 2))
@@ -271,6 +285,25 @@ class ControlPlaneBench {
   #rss(): number {
     const text = readFileSync(`/proc/${this.#controller.child.pid}/status`, 'utf8')
     return Number(/VmRSS:\s+(\d+)/.exec(text)?.[1] ?? 0) * 1024
+  }
+}
+
+interface Edit {
+  /** When the API server had stored it, in milliseconds since 1970. */
+  readonly began: number
+  /** Milliseconds until it was enforced. */
+  readonly took: number
+}
+
+/** What the controller and the proxy log about an edit. */
+const TRANSLATED = /"translate".*"changed":\["/
+const APPLIED = /config.*outcome=applied/
+
+/** When a program logged such a line, of those that it still has. */
+function timesOf(program: Running | undefined, line: RegExp, times: Set<number>): void {
+  for (const text of program?.output().split('\n') ?? []) {
+    const [time] = line.test(text) ? (/\d{4}-\d\d-\d\dT[\d:.]+Z/.exec(text) ?? []) : []
+    if (time !== undefined) times.add(Date.parse(time))
   }
 }
 

@@ -6,7 +6,7 @@ import { type StoredGateway, startGateway } from '../test/storage/gateways.ts'
 import { SKIPPED, startServer, type TestServer } from '../test/storage/postgres.ts'
 import type { Report } from './report.ts'
 
-const EDITS = Number(process.env['EDITS'] ?? 100)
+const EDITS = Number(process.env['EDITS'] ?? 300)
 const STORED = Number(process.env['STORED'] ?? 10_000)
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 9)
 /** Of one round and one gateway. */
@@ -72,8 +72,9 @@ export async function storage(): Promise<Report> {
   }
 }
 
+/** The smallest that is not below so many of them. */
 function at(sorted: readonly number[], share: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] as number
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] as number
 }
 
 /** Milliseconds, sorted. */

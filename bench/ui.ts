@@ -1,10 +1,13 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { WITHOUT_BROWSER } from '../test/browser/launch.ts'
 import { buildUi } from '../tools/ui/build-ui.ts'
 import type { Report } from './report.ts'
+import { measurePaints, type Paint } from './ui/first-paint.ts'
 
 const FIRST_PAGE = 300_000
+const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 5)
 
 /** How much a browser loads for each page of the Admin UI, compressed by gzip. */
 export async function ui(): Promise<Report> {
@@ -29,8 +32,13 @@ export async function ui(): Promise<Report> {
     }
     const pages = names.filter((name) => PAGE.test(name))
     const first = new Set([...shell, ...loadedBy(pages.find((one) => /^overview/.test(one)) ?? '')])
+    const paints = WITHOUT_BROWSER === false ? await paintRows() : []
     return {
-      intro: ['Bytes of scripts and styles by gzip -9; pages beyond what the shell has.'],
+      intro: [
+        'Bytes of scripts and styles by gzip -9; pages beyond what the shell has. Paints are of a new',
+        `Chromium that has nothing cached, medians of ${ROUNDS}: throttled to 1.6 Mbit/s, 150 ms and a`,
+        'quarter of the CPU, and as it is.',
+      ],
       targets: [
         {
           what: 'the first page, with its chart',
@@ -51,11 +59,27 @@ export async function ui(): Promise<Report> {
             ]),
           ],
         },
+        {
+          title: 'First paint',
+          columns: ['profile', 'first paint', 'all of it read'],
+          rows: paints,
+        },
       ],
     }
   } finally {
     rmSync(folder, { recursive: true })
   }
+}
+
+async function paintRows(): Promise<readonly (readonly string[])[]> {
+  const median = (all: readonly Paint[], of: keyof Paint) =>
+    all.map((one) => one[of]).toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? Number.NaN
+  const rowOf = async (profile: string, isThrottled: boolean) => {
+    const paints = await measurePaints(ROUNDS, isThrottled)
+    const [first, complete] = [median(paints, 'first'), median(paints, 'complete')]
+    return [profile, `${first.toFixed(0)} ms`, `${complete.toFixed(0)} ms`]
+  }
+  return [await rowOf('throttled', true), await rowOf('as it is', false)]
 }
 
 const PAGE =

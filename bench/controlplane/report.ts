@@ -8,6 +8,9 @@ export interface Measured {
   readonly attached: number
   /** Milliseconds from the edit of a policy until the proxy enforces it. */
   readonly edits: readonly number[]
+  /** Until the controller has translated it, and until all workers of the proxy have applied it. */
+  readonly translated: readonly number[]
+  readonly applied: readonly number[]
   /** CPU time of the controller for each edit, in milliseconds. */
   readonly cpu: number
   /** CPU time in a second at rest, in milliseconds. */
@@ -34,11 +37,20 @@ export function reportOf(all: readonly Measured[]): Report {
     tables: [
       {
         title: 'One edit',
-        columns: ['routes', 'p50', 'p99', 'CPU time of the controller'],
-        rows: all.map(({ routes, edits, cpu }) => [
+        columns: [
+          'routes',
+          'translated, p50',
+          'enforced, p50',
+          'p99',
+          'by all workers, p50',
+          'CPU time of the controller',
+        ],
+        rows: all.map(({ routes, translated, edits, applied, cpu }) => [
           `${routes}`,
+          nanoseconds(quantile(translated, 0.5) * 1e6),
           nanoseconds(quantile(edits, 0.5) * 1e6),
           nanoseconds(quantile(edits, 0.99) * 1e6),
+          nanoseconds(quantile(applied, 0.5) * 1e6),
           `${cpu.toFixed(1)} ms`,
         ]),
       },

@@ -18,7 +18,10 @@ let failed = 0
 let sample = ''
 let opened = 0
 
-for (let at = 0; at < load.connections; at++) open()
+/** Streams that are being opened at a time: more would overflow the backlog of what listens. */
+const OPENING = 128
+const atOnce = load.hold === true ? Math.min(OPENING, load.connections) : load.connections
+for (let at = 0; at < atOnce; at++) open()
 
 function open(): void {
   const socket = connect({ port: load.port, host: '127.0.0.1', noDelay: true })
@@ -34,6 +37,9 @@ function open(): void {
         received = ''
         socket.removeAllListeners('data').on('data', () => {})
         if (++opened === load.connections) report()
+        else if (opened + atOnce <= load.connections) open()
+      } else if (isComplete(received)) {
+        throw new Error(`a stream was not opened: ${received.slice(0, 2_000)}`)
       }
       return
     }

@@ -15,6 +15,8 @@ export interface ModelGateway {
   readonly headers: readonly string[]
   /** How many calls are enough to measure it: slow ones need fewer. */
   readonly share: number
+  /** By V8: it needs as many calls as ours to be as fast as it gets. */
+  readonly isCompiledWhileItRuns?: true
 }
 
 const CACHE = join(ROOT, '.cache')
@@ -98,7 +100,7 @@ export async function startOwn(
   writeFileSync(file, stringify(configuration))
   const started = start('proxy', process.execPath, [program, 'run', '-f', file])
   await reachable(port, started, 30_000)
-  return { name, version: '', started, port, headers: [KEY], share: 1 }
+  return { name, version: '', started, port, headers: [KEY], share: 1, isCompiledWhileItRuns: true }
 }
 
 /** What a fresh install resolves to cannot stream; with these two it can. */
@@ -131,7 +133,8 @@ export async function startPortkey(upstream: number): Promise<ModelGateway | str
     `x-portkey-custom-host: http://127.0.0.1:${upstream}/v1`,
   ]
   const { version } = JSON.parse(manifest) as Found
-  return { name: 'Portkey', version, started, port, headers, share: 0.2 }
+  const about = { name: 'Portkey', version, started, port, headers }
+  return { ...about, share: 0.2, isCompiledWhileItRuns: true }
 }
 
 const MASTER_KEY = 'sk-bench-1234567890'

@@ -23,6 +23,9 @@ export interface Load {
   readonly script?: string
 }
 
+/** No request was over when the time was: the proxy stalls, or its machine stands still. */
+export class NothingServed extends Error {}
+
 /** As many requests as the proxy and one core of load can do, by wrk. */
 export async function fullLoad(wrk: string, pid: number, load: Load): Promise<Slice> {
   const { url, connections, seconds, isUnkept = false, script } = load
@@ -65,6 +68,7 @@ export async function fullHttp2Load(h2load: string, pid: number, load: Http2Load
   const after = cpuOf(pid)
   const requests = Number(/(\d+) done/.exec(text)?.[1] ?? 0)
   const good = Number(/status codes: (\d+) 2xx/.exec(text)?.[1] ?? 0)
+  if (good === 0 && requests === 0) throw new NothingServed(`load on ${url}: ${text.trim()}`)
   // When time is up requests are cut off; h2load counts them as failed.
   if (good === 0 || good < requests - connections * streams) {
     throw new Error(`load on ${url} went wrong: ${text.trim()}`)

@@ -86,6 +86,21 @@ export function cpuOf(pid: number): Cpu {
   return { user, kernel }
 }
 
+/** Of all cores, in ticks since the machine was started. */
+export interface MachineTime {
+  readonly total: number
+  readonly idle: number
+  /** What its host gave to others. */
+  readonly steal: number
+}
+
+export function machineTime(): MachineTime {
+  const line = readFileSync('/proc/stat', 'utf8').split('\n', 1)[0] ?? ''
+  const ticks = line.split(/ +/).slice(1, 9).map(Number)
+  const total = ticks.reduce((sum, each) => sum + each, 0)
+  return { total, idle: ticks[3] ?? 0, steal: ticks[7] ?? 0 }
+}
+
 /** Resident memory of a process and its descendants, in MB (10⁶ bytes). */
 export function residentOf(pid: number): number {
   let kib = 0

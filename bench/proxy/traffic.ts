@@ -4,8 +4,8 @@ import { figure } from '../measure.ts'
 import { type Report, ratio, type Table, type Target } from '../report.ts'
 import { GRPC, RULE_HEADER } from './configurations.ts'
 import { BODIES, type Candidate, type Field, GRPC_MESSAGE } from './contenders.ts'
-import { fullHttp2Load, fullLoad, type Slice } from './load.ts'
-import { residentOf } from './processes.ts'
+import { fullHttp2Load, fullLoad, NothingServed, type Slice } from './load.ts'
+import { type MachineTime, machineTime, residentOf } from './processes.ts'
 
 /** What makes the load. */
 export interface Tools {
@@ -205,7 +205,7 @@ export async function measureTogether(
   const all = forms.map(() => new Map<string, Slice[]>(proxies.map(({ name }) => [name, []])))
   for (const form of forms) {
     const warmUp = form.warmUp ?? WARM_UP
-    for (const proxy of proxies) await form.slice(proxy, proxy.isOwn ? warmUp : 1)
+    for (const proxy of proxies) await sliceOf(form, proxy, proxy.isOwn ? warmUp : 1)
   }
   const rounds = Math.max(...forms.map((form) => form.rounds))
   for (let round = 0; round < rounds; round++) {
@@ -213,11 +213,35 @@ export async function measureTogether(
       // Whoever is first follows another one in the next round.
       const shift = round % proxies.length
       for (const proxy of [...proxies.slice(shift), ...proxies.slice(0, shift)]) {
-        all[at]?.get(proxy.name)?.push(await form.slice(proxy, 1))
+        all[at]?.get(proxy.name)?.push(await sliceOf(form, proxy, 1))
       }
     }
   }
   return all
+}
+
+const TRIES = 3
+
+/**
+ * A virtual machine may stand still for longer than a slice lasts. Such a slice is repeated, and
+ * said with the proxy's name and what the machine did meanwhile; a proxy that stalls does so again.
+ */
+export async function sliceOf(form: Form, proxy: Candidate, seconds: number): Promise<Slice> {
+  for (let attempt = 1; ; attempt++) {
+    const before = machineTime()
+    try {
+      return await form.slice(proxy, seconds)
+    } catch (error) {
+      if (!(error instanceof NothingServed) || attempt === TRIES) throw error
+      const after = machineTime()
+      const share = (of: keyof MachineTime) =>
+        (((after[of] - before[of]) / (after.total - before.total)) * 100).toFixed(0)
+      console.error(
+        `${form.name}: ${proxy.name} served nothing in ${seconds} s, repeated; the machine was ` +
+          `idle for ${share('idle')} % and taken away for ${share('steal')} %\n${error.message}`,
+      )
+    }
+  }
 }
 
 export function mediansOf(rounds: Rounds): Medians {

@@ -1,0 +1,53 @@
+import { launchBrowser } from '../../test/browser/launch.ts'
+import { settled } from '../../test/ui/pages.ts'
+import { startUiGateway } from '../../test/ui/ui-gateway.ts'
+
+/** As Lighthouse calls it, slow 4G on a phone: bytes per second, milliseconds, and of the CPU. */
+const THROTTLED = { throughput: (1.6 * 1024 * 1024) / 8, latency: 150, cpu: 4 } as const
+
+export interface Paint {
+  /** Milliseconds from the request for the page: something is seen, and all of it was read. */
+  readonly first: number
+  readonly complete: number
+}
+
+/** The first page in a new browser, in which nothing is cached; by time. */
+export async function measurePaints(
+  rounds: number,
+  isThrottled: boolean,
+): Promise<readonly Paint[]> {
+  const gateway = await startUiGateway()
+  const browser = await launchBrowser({ trusted: [], names: [] })
+  const paints: Paint[] = []
+  try {
+    // The gateway builds the pages when they are read first.
+    for (let round = -1; round < rounds; round++) {
+      const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
+      const page = await context.newPage()
+      const session = await context.newCDPSession(page)
+      await session.send('Network.enable')
+      if (isThrottled) {
+        const { throughput, latency, cpu } = THROTTLED
+        await session.send('Network.emulateNetworkConditions', {
+          offline: false,
+          latency,
+          downloadThroughput: throughput,
+          uploadThroughput: throughput,
+        })
+        await session.send('Emulation.setCPUThrottlingRate', { rate: cpu })
+      }
+      await page.goto(gateway.ui)
+      await settled(page)
+      const complete = Number(await page.evaluate('performance.now()'))
+      const first = Number(await page.evaluate(FIRST_PAINT))
+      if (round >= 0) paints.push({ first, complete })
+      await context.close()
+    }
+  } finally {
+    await browser.close()
+    await gateway.stop()
+  }
+  return paints.toSorted((a, b) => a.first - b.first)
+}
+
+const FIRST_PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN"
