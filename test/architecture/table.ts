@@ -97,7 +97,7 @@ export const NAMED_BY_OTHERS = /^src\/protobuf\/generated\//
 
 /** What may break a rule, and why. */
 export const EXCEPTIONS = {
-  length: [],
+  length: [{ path: 'ui/src/api/generated/shapes.ts', reason: 'made from the OpenAPI document' }],
   code: [
     { path: 'tools/bundle/script.ts', reason: 'runs the text of a release, which is our own' },
   ],

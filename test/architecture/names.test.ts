@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { codeOf } from './code-only.ts'
+import { readSources } from './read-sources.ts'
+import { isTest, lineAt, type SourceFile } from './rule.ts'
+
+/** Names that code has had, and the field's own for the same. */
+const BETTER: readonly (readonly [before: RegExp, now: string])[] = [
+  [/\bmost[A-Z]\w*|\bMOST_\w+/g, 'max…'],
+  [/\bDoorway\w*|\breplan\b|\breadmit\b/g, 'BoundPort, update, reauthorize'],
+  [/\bOpenSite\b|\bSites\b/g, 'CompileContext, ExpressionCompiler'],
+  [/\bReaching\b|\bWhereabouts\b/g, 'EffectivePolicies, Place'],
+  [/\bScrutiny\b|\bisDue\b/g, 'DecisionSampler, shouldAudit'],
+  [/\bSurroundings\b|\bAcceptance\b|\b[A-Z]\w+World\b|\b[a-z]\w+World\b/g, '…Deps'],
+  [/\bletGo\b/g, 'release'],
+  [/\btoEnd\b|\b\w*[iI]nSlices\b/g, 'runToCompletion, …Cooperatively'],
+  [/\bpatienceBetween\b|\bPARTING\b|\blinger\w*/g, 'idleTimeout, CLOSE_GRACE_MS'],
+  [/\bbeginFrugally\b|\bwithoutCompiler\b|\bSupposed\b/g, 'deferOptimization, HypotheticalRequest'],
+  [/\bwhenReady\b|\bwhenExpired\b|\bwhenEnded\b|\bwhenDecided\b/g, 'on…'],
+  [/\bwithoutMcp\b|\bwithoutEffectOn\w+/g, 'check…Policies'],
+]
+
+/** Files that were called otherwise. */
+const FILES =
+  /\/(?:frugal-start|supposed|overshadowed|habits|known|defined|foreign|stamp)(?:\.test)?\.ts$/
+
+function oldNames(files: readonly SourceFile[]): readonly string[] {
+  return files
+    .filter(({ path }) => /^(?:src|bin)\//.test(path) && !isTest(path))
+    .flatMap((file) => {
+      const code = codeOf(file)
+      const found = BETTER.flatMap(([before, now]) =>
+        [...code.matchAll(before)].map(
+          ({ 0: name, index }) => `${file.path}:${lineAt(code, index)}: ${name}, not ${now}`,
+        ),
+      )
+      return FILES.test(file.path) ? [`${file.path}: its name`, ...found] : found
+    })
+}
+
+describe('names in code', () => {
+  it("are the field's", () => assert.deepEqual(oldNames(readSources()), []))
+
+  it('planted: in code, in a file, and not in what is only said', () => {
+    const files = [
+      { path: 'src/proxy/a.ts', text: "// mostBody\nconst mostBody = 'Doorway'" },
+      { path: 'src/cli/supposed.ts', text: 'type A = JwtWorld' },
+      { path: 'src/cli/a.test.ts', text: 'letGo()' },
+    ]
+    assert.deepEqual(oldNames(files), [
+      'src/proxy/a.ts:2: mostBody, not max…',
+      'src/cli/supposed.ts: its name',
+      'src/cli/supposed.ts:1: JwtWorld, not …Deps',
+    ])
+  })
+})
