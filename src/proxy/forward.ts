@@ -16,7 +16,7 @@ import type { BodySink } from '../wire/streams.ts'
 import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connection.ts'
 import type { CallOutName } from './call-outs.ts'
 import { grpcStatusOf } from './grpc-status.ts'
-import { IDEMPOTENT, MAX_UNSEEN, UNSEEN } from './repeated-requests.ts'
+import { isRepeatable, MAX_REPEATS, UNSEEN } from './repeated-requests.ts'
 import { endBody, writeBody } from './request-body.ts'
 import { SentBody } from './sent-body.ts'
 
@@ -48,7 +48,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   #upstream: UpstreamConnection | undefined = undefined
   #isFresh = false
   #isOver = false
-  #unseen = 0
+  #repeats = 0
   #asWire = false
   #isTunnel = false
   /** The upstream takes a chunked body without its framing. */
@@ -78,10 +78,10 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   }
 
   start(): void {
-    const isRepeatable = this.#isRepeatable()
-    const connection = this.#pool.take(isRepeatable)
+    const mayRepeat = isRepeatable(this.downstream.head)
+    const connection = this.#pool.take(mayRepeat)
     if (connection === undefined) this.#open()
-    else if (isRepeatable || connection.isClosed === undefined) this.#send(connection)
+    else if (mayRepeat || connection.isClosed === undefined) this.#send(connection)
     else this.#lookFirst(connection)
   }
 
@@ -98,11 +98,6 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
         else this.#send(connection)
       }),
     )
-  }
-
-  #isRepeatable(): boolean {
-    const { framing, method } = this.downstream.head
-    return framing === 'none' && IDEMPOTENT.has(method)
   }
 
   /** The client went away, or somebody else answers. */
@@ -366,22 +361,25 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   }
 
   failed(reason: string, isUntouched: boolean): void {
+    const isShared = this.#upstream?.isShared === true
     this.#upstream = undefined
     if (this.#isOver) return
     try {
-      this.#failed(reason, isUntouched)
+      this.#failed(reason, isUntouched, isShared)
     } catch (error) {
       this.#broke(error)
     }
   }
 
-  #failed(reason: string, isUntouched: boolean): void {
+  #failed(reason: string, isUntouched: boolean, isShared: boolean): void {
     // An idle connection may be closed by the upstream in the moment that it is used again. One of
     // HTTP/2 may be going away in the moment that it is opened: what was not looked at is sent again.
-    const isWhole = this.downstream.head.framing === 'none' || this.#sent?.isWhole === true
+    const { head } = this.downstream
+    const isWhole = head.framing === 'none' || this.#sent?.isWhole === true
     const isUnseen = isUntouched && UNSEEN.has(reason) && isWhole
-    const isUnlucky = isUntouched && !this.#isFresh && this.#isRepeatable()
-    if (isUnlucky || (isUnseen && this.#unseen++ < MAX_UNSEEN)) this.#open()
+    const isLost = isUntouched && isShared && isRepeatable(head)
+    const isUnlucky = isUntouched && !this.#isFresh && isRepeatable(head)
+    if (isUnlucky || ((isUnseen || isLost) && this.#repeats++ < MAX_REPEATS)) this.#open()
     else this.#fail(reason === 'timeout' ? 504 : 502, reason, isUntouched)
   }
 

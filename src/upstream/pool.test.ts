@@ -46,10 +46,10 @@ function connection(pool: Pool): Promise<ClientConnection | string> {
 }
 
 /** Sends a request; answers the status, or why there is none. */
-function send(taken: ClientConnection): Promise<number | string> {
+function send(taken: ClientConnection, timeout = PATIENCE): Promise<number | string> {
   return new Promise((resolve) => {
     let status = 0
-    taken.send('GET', HEAD, false, 200, {
+    taken.send('GET', HEAD, false, timeout, {
       interim: () => {},
       response: (head) => {
         status = head.status
@@ -63,9 +63,9 @@ function send(taken: ClientConnection): Promise<number | string> {
   })
 }
 
-async function ask(pool: Pool): Promise<number | string> {
+async function ask(pool: Pool, timeout?: number): Promise<number | string> {
   const taken = await connection(pool)
-  return typeof taken === 'string' ? taken : send(taken)
+  return typeof taken === 'string' ? taken : send(taken, timeout)
 }
 
 function tally(): PoolObserver & { readonly reported: Record<string, number> } {
@@ -308,7 +308,7 @@ describe('faults', () => {
     const pools = [silent.port, refusing, server.port].map((port) =>
       poolOf(port, { max: 3, connectTimeout: 300 }),
     )
-    const asked = pools.flatMap((pool) => Array.from({ length: 30 }, () => ask(pool)))
+    const asked = pools.flatMap((pool) => Array.from({ length: 30 }, () => ask(pool, 200)))
     const outcomes = new Set(await Promise.all(asked))
     assert.ok(outcomes.has(200) && outcomes.has('connect-refused') && outcomes.has('timeout'))
     for (const pool of pools) {

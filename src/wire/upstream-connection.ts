@@ -26,6 +26,8 @@ export interface ResponseEvents {
 export interface UpstreamConnection {
   /** Of one that others used before; undefined where that says nothing. */
   readonly isClosed?: boolean
+  /** Whether others use it too, or did before: that it broke says nothing of this request. */
+  readonly isShared?: boolean
   /**
    * Begins a request with its head in the form of HTTP/1.1; where it has a body, `write` and `end`
    * follow. Chunked bodies come with their framing.

@@ -8,6 +8,7 @@ import {
   type ServerHttp2Session,
 } from 'node:http2'
 import { createServer as createHttps } from 'node:https'
+import { createServer as createTcp, type Socket } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { serveNames } from '../../src/upstream/fixtures/name-server.ts'
 import { makeAuthority, WITHOUT_OPENSSL } from '../tls/certificates.ts'
@@ -21,6 +22,12 @@ const opened: (() => unknown)[] = []
 after(async () => {
   for (const close of opened.reverse()) await close()
 })
+
+/** The other side has closed it. */
+const isEnded = (socket: Socket) => {
+  socket.resume()
+  return socket.readableEnded || socket.destroyed
+}
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: x.test\r\nconnection: close\r\n\r\n`
 
@@ -144,6 +151,36 @@ for (const isTls of [false, true])
       await until('its end', () => backend.sessions.size === 0, 60)
     })
 
+    it('is left after the age that a connection may have, and no request is lost', async () => {
+      const backend = await serve((_, response) => void setTimeout(() => response.end('ok'), 20))
+      const { status } = await start(`127.0.0.1:${backend.port}`, {
+        connectionLimits: { maxAge: '500ms' },
+      })
+      const seen = new Set<number>()
+      const work = async () => {
+        while (backend.all.length < 4) seen.add(await status())
+      }
+      await Promise.all([work(), work(), work()])
+      assert.deepEqual([...seen], [200])
+      await until('the end of the old ones', () => backend.sessions.size <= 1, 60)
+    })
+
+    it('does not greet in time: 504', async () => {
+      const sockets = new Set<Socket>()
+      const silent = createTcp((socket) => {
+        sockets.add(socket)
+        socket.on('error', () => {})
+      })
+      const port = await listen(silent)
+      opened.push(() => {
+        for (const socket of sockets) socket.destroy()
+        silent.close()
+      })
+      const { status } = await start(`127.0.0.1:${port}`, { tcp: { connectTimeout: '300ms' } })
+      assert.equal(await status(), 504)
+      await until('the end of the connection', () => [...sockets].every(isEnded), 60)
+    })
+
     it('is followed where its name leads', async () => {
       const names = await serveNames((_, family) =>
         family === 4 ? { addresses: [address], ttl: 1 } : 'no-name',
@@ -171,7 +208,8 @@ for (const isTls of [false, true])
         for (let i = 0; i < 15; i++) seen.push(await status())
         return seen
       }
-      const all = await work()
+      // In turn, and with others on the same connections.
+      const all = [await work(), ...(await Promise.all([work(), work(), work(), work()]))].flat()
       assert.deepEqual([...new Set(all)], [200])
       assert.ok(backend.all.length > 5, `${backend.all.length} connections`)
     })

@@ -240,7 +240,7 @@ describe('requests', () => {
         connection.writeText('part')
       },
     })
-    await wait(200)
+    assert.ok(await eventually(() => reported.length >= 2))
     assert.deepEqual(reported, ['413', 'ended'])
     assert.deepEqual((await finished(ask(pool))).reported, ['413 none', 'ended'])
   })
@@ -259,13 +259,12 @@ describe('connections', () => {
     })
     const pool = poolTo(port, { max: 2 })
     const all = Array.from({ length: 8 }, () => ask(pool))
-    await wait(200)
-    assert.equal(held.length, 6)
+    assert.ok(await eventually(() => held.length === 6))
     assert.equal(sessions.length, 2)
     assert.equal(pool.waiting, 2)
     for (let i = 0; i < 8; i++) {
+      assert.ok(await eventually(() => held.length > i))
       held[i]?.respond({ ':status': 200 }, { endStream: true })
-      await wait(20)
     }
     await Promise.all(all.map(({ over }) => over))
     assert.deepEqual([...new Set(all.flatMap(({ reported }) => reported))], ['200 close', 'ended'])

@@ -127,8 +127,12 @@ export class Http2Pool implements SessionEvents, Timed {
     for (const [waiting, until] of this.#waiting) {
       if (until > now) return
       this.#forget(waiting)
-      this.#observer.shed('pending-timeout')
-      waiting.unconnected('pending-timeout')
+      // Without a connection there was no turn to wait for: that none opens is told by whoever dials.
+      if (this.#sessions.size === 0) waiting.unconnected('connect-timeout')
+      else {
+        this.#observer.shed('pending-timeout')
+        waiting.unconnected('pending-timeout')
+      }
     }
   }
 

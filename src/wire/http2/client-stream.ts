@@ -141,6 +141,10 @@ export class ClientStream implements UpstreamConnection, WireStream {
     return upgrade === 'websocket' && isGet && this.#home.allowsConnect
   }
 
+  get isShared(): boolean {
+    return this.id > 1
+  }
+
   get isWritten(): boolean {
     return this.id === 0 || !this.out.isHolding
   }

@@ -75,7 +75,7 @@ export class ClientSession extends ClientFrames implements Timed {
     this.#events = events
     this.address = socket.remoteAddress ?? ''
     this.#retireAt = this.#openedAt + options.maxAge * (0.9 + 0.2 * Math.random())
-    this.deadline = this.#openedAt + PERIOD
+    this.deadline = this.#openedAt + Math.min(PERIOD, options.connectTimeout)
     deadlines.add(this)
     if (reads === undefined) socket.on('data', (bytes: Buffer) => this.receive(bytes))
     else reads.use(this)
@@ -151,7 +151,7 @@ export class ClientSession extends ClientFrames implements Timed {
     this.guard.settle()
     if (now > this.#retireAt && !this.#isClosing) this.drain()
     if (!this.#isReady) {
-      if (now - this.#openedAt > connectTimeout) this.destroy('connect-timeout')
+      if (now - this.#openedAt >= connectTimeout) this.destroy('connect-timeout')
     } else if (this.#count > 0) this.#checkAlive(now)
     else {
       this.#pingedAt = 0
