@@ -1,6 +1,8 @@
 // HOT PATH: header blocks of HPACK (RFC 7541) on their way out. Guarded by bench/proxy.ts.
-// Liberties: a field that was sent before is found by its whole line, and one byte is written.
+// Liberties: a field that was sent before is found by its whole line, and one byte is written; a
+// head that was sent before is found as a whole.
 
+import { type NameSet, NO_NAMES } from '../http1/field-lines.ts'
 import { unpadded } from '../http1/padding.ts'
 import { TABLE_SIZE } from './hpack-decoder.ts'
 import { FIELD_OVERHEAD, indexOfName, indexOfStatus, STATIC_FIELDS } from './hpack-static.ts'
@@ -49,8 +51,20 @@ const SLASH = 4
 const HTTP = 6
 const HTTPS = 7
 
-/** A field that is larger would put too many others out of the table. */
+/** A field that is larger would put too many others out of the table; a block is not worth it. */
 const LARGEST_KEPT = TABLE_SIZE / 8
+
+/** A block that put nothing in the table, and what it was made of. */
+class KeptBlock {
+  text = ''
+  dropped: NameSet = NO_NAMES
+  status = 0
+  length = 0
+  /** How many fields were ever put in the table by then. */
+  inserted = 0
+  size = 0
+  readonly bytes: Buffer = Buffer.allocUnsafeSlow(LARGEST_KEPT)
+}
 
 /** Writes the header blocks of one direction of one connection, in their order. */
 export class HpackEncoder {
@@ -69,6 +83,7 @@ export class HpackEncoder {
   /** The smallest limit that the peer has not been told of, or -1. */
   #untold = -1
   #lastPath = ''
+  #kept: KeptBlock | undefined = undefined
   readonly #codes: boolean
 
   /** `codes`: texts are Huffman-coded, where bytes are dearer than the time that it takes. */
@@ -76,11 +91,17 @@ export class HpackEncoder {
     this.#codes = codes
   }
 
+  /** How many fields were ever put in the table. */
+  get inserted(): number {
+    return this.#inserted
+  }
+
   /** The peer's SETTINGS_HEADER_TABLE_SIZE; more than we want is not used. */
   limitTable(size: number): void {
     const limit = Math.min(size, TABLE_SIZE)
     if (limit === this.#limit) return
     this.#limit = limit
+    this.#kept = undefined
     this.#untold = this.#untold < 0 ? limit : Math.min(this.#untold, limit)
     this.#evict(limit)
   }
@@ -93,6 +114,39 @@ export class HpackEncoder {
     if (this.#untold < this.#limit) this.#integer(0x20, 5, this.#untold)
     this.#integer(0x20, 5, this.#limit)
     this.#untold = -1
+  }
+
+  /**
+   * The block of a head that was kept, if it would be the same now; else it is not begun. What it is
+   * made of: the text of the head without these names, its status and its length.
+   */
+  repeat(text: string, dropped: NameSet, status: number, length: number): boolean {
+    const kept = this.#kept
+    if (kept === undefined || kept.inserted !== this.#inserted) return false
+    if (kept.status !== status || kept.length !== length) return false
+    if (kept.dropped !== dropped || kept.text !== text) return false
+    this.begin()
+    const { bytes } = this
+    for (let i = 0; i < kept.size; i++) bytes[i] = kept.bytes[i] as number
+    this.length = kept.size
+    return true
+  }
+
+  /**
+   * Keeps the block as it is now. `inserted` was so when it began: what is put in the table while it
+   * is written is written otherwise the next time.
+   */
+  keep(text: string, dropped: NameSet, status: number, length: number, inserted: number): void {
+    if (inserted !== this.#inserted || this.length > LARGEST_KEPT) return
+    this.#kept ??= new KeptBlock()
+    const kept = this.#kept
+    kept.text = text
+    kept.dropped = dropped
+    kept.status = status
+    kept.length = length
+    kept.inserted = inserted
+    kept.size = this.length
+    this.bytes.copy(kept.bytes, 0, 0, this.length)
   }
 
   status(status: number): void {

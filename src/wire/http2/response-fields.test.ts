@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import fc from 'fast-check'
 import { type FieldLines, fieldLine, NO_LINES, NO_NAMES, nameSet } from '../http1/field-lines.ts'
 import { HEAD_LIMITS } from '../http1/message.ts'
 import { ResponseHead, readResponseHead } from '../http1/response-head.ts'
@@ -15,15 +16,19 @@ function responseOf(text: string, method = 'GET'): ResponseHead {
   return head
 }
 
+function decoded(decoder: HpackDecoder, encoder: HpackEncoder): readonly string[] {
+  const block = new FieldBlock()
+  assert.ok(decoder.read(encoder.bytes, 0, encoder.length, block))
+  return block.bytes.toString('latin1', 0, block.length).split('\r\n').slice(0, -1)
+}
+
 /** The lines that a client reads, twice: the second time most come from the table. */
 function linesOf(encode: (encoder: HpackEncoder) => void): readonly string[] {
   const encoder = new HpackEncoder()
   const decoder = new HpackDecoder(100_000)
-  const block = new FieldBlock()
   const [first, second] = [1, 2].map(() => {
     encode(encoder)
-    assert.ok(decoder.read(encoder.bytes, 0, encoder.length, block))
-    return block.bytes.toString('latin1', 0, block.length).split('\r\n').slice(0, -1)
+    return decoded(decoder, encoder)
   })
   assert.deepEqual(first, second)
   return first as readonly string[]
@@ -78,5 +83,55 @@ describe('responses on their way to a client of HTTP/2', () => {
     const reply = linesOf((encoder) => encodeReply(encoder, 403, NO_LINES, 2))
     assert.deepEqual(withoutDate(reply), [':status: 403', 'content-length: 2'])
     assert.equal(reply.length, 3)
+  })
+
+  it('again and again on one connection, whatever comes in between', () => {
+    const texts = ['a', 'b'].flatMap((value) =>
+      ['200 OK', '404 No'].flatMap((status) =>
+        ['content-length: 2', 'content-length: 3', 'trailer: x\r\ntransfer-encoding: chunked'].map(
+          (framing) =>
+            `HTTP/1.1 ${status}\r\nDate: now\r\nX-V: ${value}\r\nServer: s\r\n${framing}\r\n\r\n`,
+        ),
+      ),
+    )
+    const names = [NO_NAMES, nameSet(['server'])]
+    const added = [NO_LINES, fieldLine('X-Added', 'a') as FieldLines]
+    const step = fc.record({
+      text: fc.constantFrom(...texts),
+      dropped: fc.constantFrom(...names),
+      lines: fc.constantFrom(...added),
+      method: fc.constantFrom('GET', 'HEAD'),
+      /** What changes the table in between. */
+      other: fc.constantFrom('none', 'none', 'none', 'field', 'limit'),
+    })
+    // Each several times in a row, so that there is something to repeat.
+    const runs = fc.array(fc.tuple(step, fc.integer({ min: 1, max: 4 })), { maxLength: 20 })
+    fc.assert(
+      fc.property(runs, (drawn) => {
+        const all = drawn.flatMap(([one, times]) => [
+          ...Array.from({ length: times }, () => ({ ...one, other: 'none' })),
+          one,
+        ])
+        const encoder = new HpackEncoder()
+        const decoder = new HpackDecoder(100_000)
+        let isSmall = false
+        all.forEach(({ text, dropped, lines, method, other }, at) => {
+          if (other === 'limit') {
+            isSmall = !isSmall
+            encoder.limitTable(isSmall ? 64 : 4_096)
+          }
+          const head = responseOf(text, method)
+          const encode = (own: HpackEncoder) => {
+            encodeResponse(own, head, dropped, lines)
+            if (other === 'field') own.field('x-other', String(at))
+          }
+          encode(encoder)
+          // RFC 7541 §4.2: a changed limit is told at the beginning of the next block.
+          const isTold = ((encoder.bytes[0] as number) & 0xe0) === 0x20
+          assert.equal(isTold, other === 'limit')
+          assert.deepEqual(decoded(decoder, encoder), linesOf(encode))
+        })
+      }),
+    )
   })
 })
