@@ -247,6 +247,10 @@ const example = z
     source: z.string(),
     sni: z.string().optional(),
     identity: z.record(z.string(), z.unknown()).describe('Claims of a token, metadata of a key.'),
+    proxyHeader: z
+      .enum(['None', 'V1', 'V2'])
+      .optional()
+      .describe('How its connection begins, if either side reads PROXY headers.'),
   })
   .meta({ id: 'ExampleRequest' })
 
