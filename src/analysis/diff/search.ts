@@ -6,7 +6,7 @@ import { NOT_TRUE } from '../symbolic/outcome.ts'
 import { solve } from '../symbolic/solve.ts'
 import { type Mode, Space } from '../symbolic/space.ts'
 import { worldOf } from '../symbolic/world.ts'
-import { admits, learnEntry, refusals, takes, unserved } from './admission.ts'
+import { admits, learnEntry, oneTokenForBoth, refusals, takes, unserved } from './admission.ts'
 import {
   certificateAxioms,
   learnCertificate,
@@ -236,7 +236,10 @@ export function ask(entry: Entry, other: Entry | 'none', { from, to }: Sides, mo
   for (const one of entries) learnCertificate(space, one)
   const missed = ({ condition }: RouteMatch) => space.formula(condition, NOT_TRUE)
   const given = [takes(space, entry), ...rivals[0].map(missed), admits(space, entry)]
-  if (other !== 'none') given.push(takes(space, other), ...rivals[1].map(missed))
+  if (other !== 'none') {
+    given.push(takes(space, other), ...rivals[1].map(missed))
+    given.push(...oneTokenForBoth(space, entry, other))
+  }
   const ways = other === 'none' ? [all(none.map(missed))] : refusedBy(space, other)
   const conditions = [...none, ...rivals.flat(), ...entries.flatMap(({ match }) => match ?? [])]
   return {
