@@ -346,6 +346,11 @@ const TRUE: readonly Pick<Case, 'name' | 'check' | 'old' | 'now'>[] = [
     },
   },
   {
+    name: 'a service that admits everyone while it cannot be reached',
+    check: 'effective',
+    old: { policies: { extAuthz: { host: '127.0.0.1:9', failureMode: 'Allow' } } },
+  },
+  {
     name: 'rules that deny by one of two hostnames',
     check: 'effective',
     old: {

@@ -289,6 +289,8 @@ export interface Guard {
   readonly isEnforced: boolean
   /** It denies some requests, by a condition. */
   readonly isConditional?: boolean
+  /** It denies nothing while its service cannot be reached. */
+  readonly failsOpen?: boolean
   /** It denies everything. */
   readonly isInvalid: boolean
   readonly rules: readonly {
