@@ -75,7 +75,7 @@ ${rows.join('\n')}
 
 - CORS, rate limits, redirects and direct responses, limits on sizes of requests
 - ports and protocols of a listener, and the listeners that share a TLS port, if one of them changes
-- the authority of client certificates, and PROXY protocol
+- the authority of client certificates, and PROXY protocol on listeners that are not HTTP
 - client certificates that are newly optional, or no longer: the gateway closes connections with a bad one
 - which credentials are accepted: keys, users, audiences, the place of a credential, a service that is called
 - the sections \`llm\`, \`mcp\` and \`ui\`, and rules about MCP

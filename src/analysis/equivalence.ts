@@ -27,6 +27,8 @@ function decidesAlike(old: Point, now: Point): boolean {
   if (old.invalid.length > 0 || now.invalid.length > 0) {
     return old.invalid.length > 0 && now.invalid.length > 0
   }
+  // Which connections come to it at all.
+  if (JSON.stringify(old.believes) !== JSON.stringify(now.believes)) return false
   const [was, is] = [textsOf(old), textsOf(now)]
   if (was.join('\n') === is.join('\n')) return true
   if (!isOtherwiseSame(old, now) || readsBody(old) !== readsBody(now)) return false
@@ -46,8 +48,8 @@ function hasCovered({ rules }: Point, others: ReadonlySet<string>): boolean {
 
 /** Who comes to the rules, and what they see of whom. */
 function isOtherwiseSame(old: Point, now: Point): boolean {
-  const of = ({ required, facts, believes }: Point) =>
-    JSON.stringify([required, [...facts].filter(([name]) => !name.includes('#')), believes])
+  const of = ({ required, facts }: Point) =>
+    JSON.stringify([required, [...facts].filter(([name]) => !name.includes('#'))])
   return of(old) === of(now)
 }
 

@@ -67,18 +67,6 @@ routes:
     ],
     ['encryption', listener(tls('')), listener('protocol: HTTP'), /listeners\[default\]\.protocol/],
     [
-      'PROXY protocol',
-      frontend('proxyProtocol: {}'),
-      frontend('proxyProtocol: { mode: Optional }'),
-      /proxyProtocol\.value\.mode/,
-    ],
-    [
-      'no PROXY protocol',
-      frontend('proxyProtocol: {}'),
-      frontend('http: {}'),
-      /frontend\.proxyProtocol/,
-    ],
-    [
       'the port',
       listener(tls('')),
       listener(tls('')).replace('8443', '9443'),
@@ -222,7 +210,6 @@ routes:
   })
 
   for (const [title, part, old, now] of [
-    ['PROXY headers', /proxyProtocol/, 'http: {}', 'proxyProtocol: { version: V2 }'],
     ['the size of heads', /maxHeadSize/, 'http: {}', 'http: { maxHeadSize: 1Ki }'],
   ] as const) {
     it(`names every listener that ${title} reach, both ways`, async () => {

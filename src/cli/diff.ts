@@ -256,9 +256,16 @@ export function exampleLines(example: ExampleRequest): readonly string[] {
     ...Object.entries(identity).map(([variable, value]) => `${variable} ${toExactJson(value)}`),
     ...(sni === undefined ? [] : [`SNI ${sni}`]),
     ...(certificate === undefined ? [] : [certificateText(certificate)]),
-    `from ${source}`,
+    `from ${source}${OPENINGS[example.proxyHeader ?? 'Any']}`,
   ]
 }
+
+const OPENINGS = {
+  Any: '',
+  None: ', on a connection without a PROXY header',
+  V1: ', by a PROXY header of version 1',
+  V2: ', by a PROXY header of version 2',
+} as const
 
 function certificateText(certificate: NonNullable<ExampleRequest['certificate']>): string {
   if (Object.keys(certificate).length === 0) return 'with any client certificate that is taken'

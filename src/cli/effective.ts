@@ -172,12 +172,15 @@ function pinLine({ mode, tools }: EffectivePins, indent: string, paint: Paint): 
   return `${indent}${paint('name', 'pins')} ${paint('plain', what)}${state}`
 }
 
+function unenforcedText({ isConditional, failsOpen }: Guard): string {
+  if (failsOpen === true) return 'fails open'
+  return isConditional === true ? 'by condition' : 'not enforced'
+}
+
 function guardLines(guard: Guard, indent: string, paint: Paint): readonly string[] {
-  const { kind, policy, level, origin, rules, isEnforced, isConditional, isInvalid } = guard
+  const { kind, policy, level, origin, rules, isEnforced, isInvalid } = guard
   const note = isInvalid ? paint('bad', '  invalid: denies all') : ''
-  const state = isEnforced
-    ? note
-    : paint('warn', isConditional === true ? '  by condition' : '  not enforced')
+  const state = isEnforced ? note : paint('warn', `  ${unenforcedText(guard)}`)
   return [
     `${indent}${paint('name', kind)} ${paint('plain', policy)}  ${paint('faint', `${level}, ${origin}`)}${state}`,
     ...rules.map(

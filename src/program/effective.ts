@@ -6,6 +6,7 @@ import type { Model } from '../model/model.ts'
 import type { Attached, Section } from '../model/policy.ts'
 import type { Match, Route, RouteRule } from '../model/route.ts'
 import type { Authorization } from '../policies/authorization-rules.ts'
+import { failsOpen } from '../policies/ext-authz/schema.ts'
 import { appliesAlways, POLICY_SCHEMAS } from '../policies/schema.ts'
 import { knownTools, readPinFile } from '../protocols/mcp/schema.ts'
 import { effectiveAt } from '../reach/effective.ts'
@@ -88,9 +89,8 @@ export interface EffectiveModel {
  * `guarded`: clients must authenticate, or there are requests that no Allow or some Require rule
  * does not match. `partly-guarded`: the same of some of its hostnames, matches or backends, and
  * everything is admitted by others. `open-by-default`: Deny rules alone keep something out. `unknown`: it could not
- * be told whether Allow and Require rules keep anything out, or a service is called by condition. `no-backend`: nothing is set before
- * it, and nothing is behind it: a redirect, a response of the gateway's own.
- */
+ * be told whether rules keep anything out, or a service is called by condition or fails open. `no-backend`:
+ * nothing is set before it or behind it: a redirect, a response of the gateway's own. */
 export type Protection =
   | 'guarded'
   | 'partly-guarded'
@@ -125,8 +125,9 @@ export interface Guard {
   readonly origin: string
   /** Whether anything is turned away by it; blocks in audit mode turn nothing away. */
   readonly isEnforced: boolean
-  /** It turns some away by a condition, and there is none for the rest. */
+  /** It turns some away by a condition, or nobody while its service cannot be reached. */
   readonly isConditional?: true
+  readonly failsOpen?: true
   readonly isInvalid: boolean
   readonly rules: readonly GuardRule[]
 }
@@ -375,12 +376,13 @@ function guardOf(policy: Attached): Guard {
   if (policy.state === 'invalid') return { ...place, isEnforced: true, isInvalid: true, rules: [] }
   const { rules, mode } = policy.value as Partial<Moded>
   // An authentication that takes everybody turns nobody away.
-  const isMeant = mode !== 'Audit' && mode !== 'Optional' && mode !== 'Permissive'
-  const isAlways = appliesAlways(policy.value)
+  const isMeant = !['Audit', 'Optional', 'Permissive'].includes(mode ?? '')
+  const isOpen = failsOpen(policy.value)
+  const isAlways = !isOpen && appliesAlways(policy.value)
   return {
     ...place,
     isEnforced: isMeant && isAlways,
-    ...(isMeant && !isAlways ? { isConditional: true } : {}),
+    ...(isMeant && !isAlways && { isConditional: true, ...(isOpen && { failsOpen: true }) }),
     isInvalid: false,
     rules: (rules ?? []).map(({ action, expression }) => ({ action, expression })),
   }

@@ -25,6 +25,7 @@ export interface Example {
   readonly sni?: string
   readonly certificate?: Readonly<Record<string, unknown>>
   readonly identity: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  readonly proxyHeader?: 'None' | 'V1' | 'V2'
 }
 
 interface Place {
@@ -198,7 +199,7 @@ export function probeFor(
   const port = portOfGateway(tree, gateway)
   const own = portsOf(tree).find((one) => one.port === port)
   if (port === undefined || own === undefined) return undefined
-  const proxied = proxyProtocolOf(tree)
+  const proxied = example.proxyHeader === 'None' ? undefined : proxyProtocolOf(tree)
   const hops = example.isConnection ? 0 : hopsOf(tree)
   const readsPeer = JSON.stringify(tree).includes('networkAuthorization')
   const isBound = proxied === undefined && (hops === 0 || readsPeer)
@@ -212,7 +213,7 @@ export function probeFor(
     port,
     ...(proxied === undefined
       ? {}
-      : { proxy: { version: proxied['version'] === 'V1' ? 1 : 2, address: example.source } }),
+      : { proxy: { version: versionFor(example, proxied), address: example.source } }),
     ...(own.isSecure
       ? {
           tls: {
@@ -256,6 +257,12 @@ export function probeFor(
       ...(apiKey === undefined ? {} : { apiKey: API_KEY }),
     },
   }
+}
+
+/** As it is said; else one that is taken there. */
+function versionFor({ proxyHeader }: Example, proxied: Tree): 1 | 2 {
+  if (proxyHeader !== undefined) return proxyHeader === 'V1' ? 1 : 2
+  return proxied['version'] === 'V1' ? 1 : 2
 }
 
 function certificateFor({ certificate }: Example) {

@@ -196,7 +196,10 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   shares: {
     share: 0.03,
     add: (random, tree, place) => {
-      const index = routesIn(tree).findIndex((route) => isTree(firstBackend(route)))
+      const index = routesIn(tree).findIndex((route) => {
+        const first = firstBackend(route)
+        return isTree(first) && !isNobody(first)
+      })
       if (index < 0) return undefined
       const first = firstBackend(routesIn(tree)[index] as Tree) as Tree
       const host = spareHost(tree, place)

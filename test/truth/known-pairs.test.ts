@@ -81,6 +81,10 @@ function file({
   }
 }
 
+const issuedBy = (issuer: string, rules: Rules, mode = 'Permissive'): Written => ({
+  policies: { jwtAuthentication: { mode, issuer, jwks: { file: 'keys.json' } } },
+  rules,
+})
 const ofToken = (rules: Rules): Written => ({ rules, policies: TOKEN })
 const host = (name: string, rules: Rules = []): Tree => ({
   hostnames: [name],
@@ -318,18 +322,15 @@ const TRUE: readonly Pick<Case, 'name' | 'check' | 'old' | 'now'>[] = [
     old: secured({ root: 'ca.pem' }),
   },
   {
+    name: 'no token is of two issuers, one of which each file takes',
+    check: 'diff',
+    old: issuedBy('https://i.test', [{ allow: "'/a/' == request.path" }], 'Strict'),
+    now: issuedBy('https://j.test', [{ allow: "jwt.groups == ''" }]),
+  },
+  {
     name: 'claims of another issuer, where tokens are not required',
     check: 'explain',
-    old: {
-      policies: {
-        jwtAuthentication: {
-          mode: 'Permissive',
-          issuer: 'https://j.test',
-          jwks: { file: 'keys.json' },
-        },
-      },
-      rules: [{ allow: "jwt['sub'] != 'carol'" }],
-    },
+    old: issuedBy('https://j.test', [{ allow: "jwt['sub'] != 'carol'" }]),
   },
   {
     name: 'a service that is called by condition, and cannot be reached',
@@ -343,6 +344,11 @@ const TRUE: readonly Pick<Case, 'name' | 'check' | 'old' | 'now'>[] = [
         },
       },
     },
+  },
+  {
+    name: 'a service that admits everyone while it cannot be reached',
+    check: 'effective',
+    old: { policies: { extAuthz: { host: '127.0.0.1:9', failureMode: 'Allow' } } },
   },
   {
     name: 'rules that deny by one of two hostnames',

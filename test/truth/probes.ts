@@ -129,8 +129,8 @@ function requestFor(
   const query = random.chance(0.7) && match?.['query'] === undefined ? '' : wantedQuery
   const method = (match?.['method'] as string | undefined) ?? random.pick(constants.methods)
   return {
-    // One that no file names is among them.
-    method: random.chance(0.9) ? method : random.pick(['GET', 'PURGE']),
+    // One that no file names is among them, and one that may be taken for a PROXY header.
+    method: random.chance(0.9) ? method : random.pick(['GET', 'PURGE', 'PROXY']),
     target: `${target}${query === '' ? '' : `?${query}`}`.replaceAll(' ', '%20'),
     version: host === undefined ? '1.0' : '1.1',
     host: host?.includes(' ') ? 'other.test' : host,

@@ -44,6 +44,10 @@ const guard = z
     origin: z.string(),
     isEnforced: z.boolean().describe('False: it denies nothing, as blocks in audit mode.'),
     isConditional: z.boolean().optional().describe('It denies some requests, by a condition.'),
+    failsOpen: z
+      .boolean()
+      .optional()
+      .describe('It denies nothing while its service cannot be reached.'),
     isInvalid: z.boolean().describe('It denies everything.'),
     rules: z.array(z.looseObject({ action, expression: z.string() })),
   })
@@ -247,6 +251,10 @@ const example = z
     source: z.string(),
     sni: z.string().optional(),
     identity: z.record(z.string(), z.unknown()).describe('Claims of a token, metadata of a key.'),
+    proxyHeader: z
+      .enum(['None', 'V1', 'V2'])
+      .optional()
+      .describe('How its connection begins, if either side reads PROXY headers.'),
   })
   .meta({ id: 'ExampleRequest' })
 

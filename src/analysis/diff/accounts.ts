@@ -12,6 +12,8 @@ export type Accountant =
   | 'authentication'
   /** The comparison of whom the gateway believes about the source, where a rule reads it. */
   | 'source'
+  /** The comparison of how connections may begin. */
+  | 'openings'
   /** The comparison of what is asked of clients in the handshake. */
   | 'certificates'
   /** The comparison of the listeners that share a port. */
@@ -202,6 +204,7 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
       'maxConnectionDuration',
     ),
   },
+  proxyProtocol: { mode: { by: 'openings' }, version: { by: 'openings' } },
   frontendTcp: nothing('keepalives'),
   frontendTls: nothing('handshakeTimeout'),
   accessLog: nothing('enabled', 'filter', 'sample', 'add', 'remove'),

@@ -6,7 +6,7 @@ import { ALWAYS, all, any, type Formula, NEVER, negation } from '../symbolic/for
 import { TRUE } from '../symbolic/outcome.ts'
 import type { Space } from '../symbolic/space.ts'
 import { certificateMissing } from './certificates.ts'
-import type { Entry } from './entries.ts'
+import { authenticationsOf, type Entry } from './entries.ts'
 
 export function learnEntry(space: Space, { match, points }: Entry): void {
   if (match !== undefined) space.learn(match.condition)
@@ -76,6 +76,16 @@ function oneToken(space: Space, points: Entry['points']): readonly Formula[] {
         const isTaken = isPermissive(other) ? [] : [any([none, isSet(other)])]
         return isApart(one, other) ? [...isTaken, any([none, negation(isSet(other))])] : isTaken
       }),
+  )
+}
+
+/** The same of two ways: no token is found both by whoever takes the one's issuers and the other's. */
+export function oneTokenForBoth(space: Space, one: Entry, other: Entry): readonly Formula[] {
+  const isMissing = (policy: ValidPolicy) => negation(space.isSet(`jwt#${verifierOf(policy)}`))
+  return authenticationsOf(one).flatMap((own) =>
+    authenticationsOf(other)
+      .filter((policy) => isSamePlace(own, policy) && isApart(own, policy))
+      .map((policy) => any([isMissing(own), isMissing(policy)])),
   )
 }
 

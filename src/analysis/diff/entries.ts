@@ -329,9 +329,13 @@ export function otherSources(one: Entry, other: Entry): readonly string[] {
   if (![one, other].some(readsSource)) return []
   const [own, others] = [beliefsOf(one), beliefsOf(other)]
   const isAsked = [one, other].every(({ where }) => clientsOf(where.listener) !== undefined)
-  return Object.keys(own)
-    .filter((name) => own[name] !== others[name])
-    .filter((name) => isAsked || name !== 'tls.clients')
+  return (
+    Object.keys(own)
+      .filter((name) => own[name] !== others[name])
+      .filter((name) => isAsked || name !== 'tls.clients')
+      // On connections that begin alike it says the same on both sides.
+      .filter((name) => name !== 'proxyProtocol')
+  )
 }
 
 function readsSource({ points }: Entry): boolean {
@@ -364,6 +368,7 @@ function identityOf(entry: Entry): string {
     isServed,
     unlooked,
     authenticationsOf(entry).map(acceptanceOf),
+    beliefsOf(entry)['proxyProtocol'],
     readsSource(entry) ? beliefsOf(entry) : '',
     points.map(({ rules, replies, invalid, required, facts }) => [
       rules.map(({ rule, isEnforced, condition }) => [

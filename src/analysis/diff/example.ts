@@ -27,6 +27,8 @@ export interface ExampleRequest {
   readonly certificate: JsonObject | undefined
   /** Who asks: claims of a token, metadata of a key, … */
   readonly identity: Readonly<Record<string, JsonObject>>
+  /** How its connection begins, where the listener of either side reads PROXY headers. */
+  readonly proxyHeader?: 'None' | 'V1' | 'V2'
   /** To an MCP server: what is asked for as clients name it, and the body. */
   readonly message?: { readonly about: string; readonly body: string }
 }

@@ -4,9 +4,9 @@ import type { Model } from '../../model/model.ts'
 import { isText, serversAt, toolsOf } from '../mcp-facts.ts'
 import { type Point, pointsOf } from '../points.ts'
 import type { Fact } from '../symbolic/attribute-tree.ts'
-import { search } from './compare.ts'
 import type { Decide, Difference, SemanticDiff, Untold } from './difference.ts'
 import { type AskedMessage, type Entry, isSameEntry, type Ways, waysThrough } from './entries.ts'
+import { search } from './search.ts'
 
 type Part = AskedMessage['part']
 

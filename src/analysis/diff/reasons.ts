@@ -66,10 +66,17 @@ export function uncoveredText(entries: readonly Entry[], more: readonly Conditio
     ...others.map(({ id }) => id),
   ])
   const [first, ...rest] = [...new Set(parts)]
-  if (first === undefined) return 'the conditions are too many to be looked into together'
+  if (first === undefined) {
+    return conditions.some(({ text }) => HOST_HEADER.test(text)) ? HOST_TWICE : TOO_MANY
+  }
   const others = rest.length === 0 ? '' : ` and ${rest.length} more`
   return `it depends on \`${first}\`${others}, which is not looked into, and no example was found`
 }
+
+const HOST_HEADER = /\bheaders\b\W{1,3}host\b/i
+const HOST_TWICE =
+  "it depends on what `request.headers['host']` has to do with `request.host`, which is not looked into, and no example was found"
+const TOO_MANY = 'the conditions are too many to be looked into together'
 
 /** What became of the example, by name. */
 export function insteadText(

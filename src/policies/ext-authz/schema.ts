@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { conditionOf, orConditional, toEntry } from '../conditional.ts'
+import { conditionOf, orConditional, toEntry, valuesOf } from '../conditional.ts'
 import { byteSize, choice, duration, expression, headerName } from '../scalars.ts'
 import { oneOfKeys } from '../shapes.ts'
 import { TARGET_KEYS, targetShape, withTarget } from '../target.ts'
@@ -115,4 +115,11 @@ export type ExtAuthz = z.output<typeof plainExtAuthz>
 export function bodyShown({ includeRequestBody }: ExtAuthz): 'whole' | 'beginning' | undefined {
   if (includeRequestBody === undefined) return undefined
   return includeRequestBody.allowPartialMessage ? 'beginning' : 'whole'
+}
+
+/** Whether it admits requests, or some of them, while its service cannot be reached. */
+export function failsOpen(value: unknown): boolean {
+  return valuesOf(value).some(
+    (one) => (one as { readonly failureMode?: unknown }).failureMode === 'Allow',
+  )
 }

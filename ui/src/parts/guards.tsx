@@ -18,7 +18,11 @@ export function Guards({ guards }: { readonly guards: readonly Guard[] }) {
             {guard.isInvalid ? <Tag tone="bad">Invalid: denies everything</Tag> : null}
             {guard.isEnforced ? null : (
               <Tag tone="warn">
-                {guard.isConditional === true ? 'By condition' : 'Not enforced'}
+                {guard.failsOpen === true
+                  ? 'Fails open'
+                  : guard.isConditional === true
+                    ? 'By condition'
+                    : 'Not enforced'}
               </Tag>
             )}
           </Group>

@@ -143,6 +143,7 @@ function DifferenceRow({ difference }: { readonly difference: Difference }) {
       <div className="expression">
         {example.isConnection ? 'A connection' : `${example.method} ${example.path}`}
         {example.query === '' ? '' : `?${example.query}`} from {example.source}
+        {example.proxyHeader === undefined ? null : ` (PROXY header: ${example.proxyHeader})`}
         {headers.map(([name, value]) => (
           <div key={name}>
             {name}: {value}

@@ -234,6 +234,8 @@ export interface ExampleRequest {
   readonly sni?: string
   /** Claims of a token, metadata of a key. */
   readonly identity: Readonly<Record<string, unknown>>
+  /** How its connection begins, if either side reads PROXY headers. */
+  readonly proxyHeader?: 'None' | 'V1' | 'V2'
 }
 
 /** As `portcullis explain --json` says it. */
@@ -287,6 +289,8 @@ export interface Guard {
   readonly isEnforced: boolean
   /** It denies some requests, by a condition. */
   readonly isConditional?: boolean
+  /** It denies nothing while its service cannot be reached. */
+  readonly failsOpen?: boolean
   /** It denies everything. */
   readonly isInvalid: boolean
   readonly rules: readonly {

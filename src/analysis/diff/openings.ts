@@ -1,0 +1,102 @@
+import type { ProxyProtocol } from '../../policies/proxy-protocol/schema.ts'
+import { isText } from '../mcp-facts.ts'
+import type { Verdict } from './difference.ts'
+import type { Entry } from './entries.ts'
+import type { ExampleRequest } from './example.ts'
+
+/**
+ * How a connection begins: with a PROXY header of a version, without one, or without one but with
+ * a request whose method is PROXY, which whoever reads headers of version 1 takes for one.
+ */
+export type Opening = 'None' | 'Method' | 'V1' | 'V2'
+
+const WITHOUT: readonly Opening[] = ['None', 'Method']
+const WITH: Readonly<Record<ProxyProtocol['version'], readonly Opening[]>> = {
+  V1: ['V1'],
+  V2: ['V2'],
+  All: ['V2', 'V1'],
+}
+
+/** What the listener takes. Who the client is follows from it, the same for all that take it. */
+export function openingsOf({ where, points }: Entry): readonly Opening[] {
+  const own = points[0]?.effective.get('proxyProtocol')?.[0].value as ProxyProtocol | undefined
+  if (own === undefined) return canMistake(where) ? WITHOUT : ['None']
+  const { mode, version } = own
+  const headers = WITH[version]
+  if (mode === 'Strict') return headers
+  return version === 'V2' && canMistake(where) ? [...WITHOUT, ...headers] : ['None', ...headers]
+}
+
+/** In TLS no method is in the first bytes. */
+function canMistake({ listener }: Entry['where']): boolean {
+  return listener.protocol === 'HTTP'
+}
+
+export function isOpenedAlike(one: Entry, other: Entry): boolean {
+  return openingsOf(one).join() === openingsOf(other).join()
+}
+
+/** With these only the one of the two takes connections. */
+export function openingsBeyond(one: Entry, other: Entry): readonly Opening[] {
+  const others = openingsOf(other)
+  const beyond = openingsOf(one).filter((opening) => !others.includes(opening))
+  return beyond.includes('None') ? beyond.filter((opening) => opening !== 'Method') : beyond
+}
+
+export function shareOpening(one: Entry, other: Entry): boolean {
+  return openingsOf(one).some((opening) => openingsOf(other).includes(opening))
+}
+
+/** What is no HTTP takes as data whatever is not read as a header. */
+export const OTHER_STREAM_OPENINGS =
+  '`proxyProtocol` differs, and of connections that are not HTTP it is not looked into'
+
+export const UNSHOWN_OPENING =
+  '`proxyProtocol` differs, and no example was found of what is admitted by one alone'
+
+const REASONS: Readonly<Record<Opening, string>> = {
+  None: 'the connection has no PROXY header, and is closed',
+  Method: 'the method is read as the beginning of a PROXY header, and the connection is closed',
+  V1: 'the connection begins with a PROXY header of version 1, which is not read here',
+  V2: 'the connection begins with a PROXY header of version 2, which is not read here',
+}
+
+export function refusedOpening(opening: Opening): Verdict {
+  return { isAdmitted: false, route: '', reason: REASONS[opening] }
+}
+
+/** The request on a connection that begins so. */
+export function withOpening(request: ExampleRequest, opening: Opening): ExampleRequest {
+  if (opening === 'Method') return { ...request, method: 'PROXY', proxyHeader: 'None' }
+  return { ...request, proxyHeader: opening }
+}
+
+/** The way, as such connections come to it: the first request is meant, whose method is known. */
+export function openedBy(entry: Entry, opening: Opening): Entry {
+  if (opening !== 'Method') return entry
+  const points = entry.points.map((point) => ({
+    ...point,
+    facts: new Map([...point.facts, ['request.method', isText('PROXY')] as const]),
+  }))
+  return { ...entry, points }
+}
+
+/** How the connection of an example begins, where that is not for the client to say. */
+export function onSharedOpening(
+  request: ExampleRequest,
+  entry: Entry,
+  other: Entry | 'none',
+): ExampleRequest {
+  const own = openingsOf(entry)
+  const others = other === 'none' ? own : openingsOf(other)
+  if (![own, others].some((openings) => HEADERS.some((one) => openings.includes(one)))) {
+    return request
+  }
+  // With a header the client may be anybody.
+  const opening = [...HEADERS, 'None' as const].find(
+    (one) => own.includes(one) && others.includes(one),
+  )
+  return opening === undefined ? request : withOpening(request, opening)
+}
+
+const HEADERS: readonly Opening[] = ['V2', 'V1']
