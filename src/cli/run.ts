@@ -57,7 +57,7 @@ import { shareRevoked } from './route-sign-in.ts'
 import { RUN_HELP, runOptionsOf } from './run-options.ts'
 import { logErrors, logFindings, portsOf, withWorkers } from './run-report.ts'
 import { sessionKeyProblems, withSessionKey } from './session-key.ts'
-import { boundYoungSpace, resumeOptimization, withoutOptimization } from './startup-memory.ts'
+import { optimizeForTraffic, withoutOptimization } from './startup-memory.ts'
 import { stopAsked } from './stop-asked.ts'
 import { loadStored, openStorage, textOfWhole, withStorage } from './storage.ts'
 import { openTools } from './tool-runs.ts'
@@ -335,6 +335,7 @@ async function serveUntilStopped(
     })
   const source: Source =
     controller === undefined ? followed() : await openController(controller, log)
+  const firstStored = Promise.withResolvers<void>()
   const following: ReloadOptions = {
     apply,
     applied: async (model, diagnostics, { digest, settings: written = settings }) => {
@@ -345,6 +346,7 @@ async function serveUntilStopped(
       log.info('config', { file, outcome: 'applied' })
       for (const { message } of late) log.warn('config', { file, message })
       await logHash(model)
+      firstStored.resolve()
     },
     rejected: (diagnostics, digest) => {
       Object.assign(digests, { rejected: digest })
@@ -361,10 +363,8 @@ async function serveUntilStopped(
   store?.start()
   const stopping = new AbortController()
   void followSource(source, following, stopping.signal).catch(broke)
-  void logHash(first).then(() => {
-    resumeOptimization()
-    boundYoungSpace()
-  })
+  // With a database nothing is served before the edits are known: that is still the start.
+  void (store === undefined ? logHash(first) : firstStored.promise).then(optimizeForTraffic)
   // Where edits are made by it, the first one does not wait for that.
   void store?.known.then(() => setTimeout(loadApi, API_PAUSE).unref())
 

@@ -30,7 +30,7 @@ function largestYoungSpace(before: string): number {
 }
 
 test('the space for short-lived objects of a gateway stays small', () => {
-  const largest = largestYoungSpace('memory.boundYoungSpace()')
+  const largest = largestYoungSpace('memory.optimizeForTraffic()')
   assert.ok(largest > 0 && largest <= 13, `${largest} MB`)
 })
 

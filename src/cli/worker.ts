@@ -20,7 +20,7 @@ import { keepsDecisions } from './decision-sinks.ts'
 import { openMetrics } from './fleet.ts'
 import { outliveErrors } from './outlive-errors.ts'
 import { routeSignIn } from './route-sign-in.ts'
-import { boundYoungSpace, resumeOptimization } from './startup-memory.ts'
+import { optimizeForTraffic } from './startup-memory.ts'
 
 const now = () => performance.now()
 
@@ -83,8 +83,7 @@ export function runWorker(number: string): Promise<number> {
         return
       }
       if (order.kind === 'apply') {
-        resumeOptimization()
-        boundYoungSpace()
+        optimizeForTraffic()
         const { revoked } = order
         signIn.receive({ kind: 'sign-in-revoked', id: undefined, revoked }, () => {})
         const shared = { quotas, streams, signIn: routeSignIn(signIn, process.env) }

@@ -18,28 +18,34 @@ import { failureClass } from '../upstream/connect-failure.ts'
 /** Counts what happens between the gateway and one backend. */
 export function upstreamObserver(metrics: Metrics, log: Logger, backend: string): ClusterObserver {
   const labels = { backend }
-  const opened = metrics.counter(upstreamConnections).of(labels)
-  const connect = metrics.histogram(upstreamConnectDuration).of(labels)
-  const failures = metrics.counter(upstreamConnectionFailures).of(labels)
-  const offences = metrics.counter(upstreamHttp2Offences).of(labels)
-  const ejections = metrics.counter(upstreamEjections).of(labels)
-  const checks = metrics.counter(upstreamHealthChecks).of(labels)
+  // Made with the first connection: of thousands of backends most have none for a long time.
+  let connections: ReturnType<typeof countConnections> | undefined
+  const counted = () => (connections ??= countConnections(metrics, labels))
   return {
     opened: (milliseconds, protocol) => {
+      const { opened, connect } = counted()
       opened.at(protocol ?? 'http1').inc()
       connect.at().observe(milliseconds / 1000)
     },
     closed: () => {},
-    failed: (reason) => failures.at(failureClass(reason)).inc(),
+    failed: (reason) => counted().failures.at(failureClass(reason)).inc(),
     offended: (reason) => {
-      offences.at(reason).inc()
+      metrics.counter(upstreamHttp2Offences).of(labels).at(reason).inc()
       log.warn('http2', { backend, error: 'connection-ended', reason })
     },
     shed: () => {},
-    ejected: (_, reason) => ejections.at(reason).inc(),
+    ejected: (_, reason) => metrics.counter(upstreamEjections).of(labels).at(reason).inc(),
     restored: () => {},
-    checked: (_, outcome) => checks.at(outcome).inc(),
+    checked: (_, outcome) => metrics.counter(upstreamHealthChecks).of(labels).at(outcome).inc(),
     healthChanged: () => {},
+  }
+}
+
+function countConnections(metrics: Metrics, labels: { readonly backend: string }) {
+  return {
+    opened: metrics.counter(upstreamConnections).of(labels),
+    connect: metrics.histogram(upstreamConnectDuration).of(labels),
+    failures: metrics.counter(upstreamConnectionFailures).of(labels),
   }
 }
 

@@ -18,7 +18,7 @@ import { tcp } from '../policies/tcp/schema.ts'
 import { Deadlines } from '../wire/deadlines.ts'
 import type { UpstreamConnection } from '../wire/upstream-connection.ts'
 import type { Choice, Cluster } from './cluster.ts'
-import { type ClusterDeps, closeUnused, clusterKey, openCluster } from './clusters.ts'
+import { type ClusterDeps, openCluster } from './clusters.ts'
 import { Resolver } from './dns.ts'
 import { parseTarget } from './dynamic-cluster.ts'
 import { certify } from './fixtures/certificates.ts'
@@ -332,40 +332,4 @@ describe('dynamic backends', () => {
       assert.deepEqual(parseTarget(text, 80), endpoint)
     })
   }
-})
-
-describe('across reloads', () => {
-  const limits = (maxConnections: number) => POLICY.connectionLimits({ maxConnections })
-  const moved = {
-    ...hosts(at(1)),
-    origin: { document: 'elsewhere' } as unknown as Backend['origin'],
-  }
-  const headers: Attached = policy('requestHeaders', { remove: ['a'] })
-
-  for (const [sentence, backend, policies, isSame] of [
-    ['the same', hosts(at(1)), [limits(1)], true],
-    ['written elsewhere', moved, [limits(1)], true],
-    ['with a policy about requests', hosts(at(1)), [limits(1), headers], true],
-    ['another port', hosts(at(2)), [limits(1)], false],
-    ['another limit', hosts(at(1)), [limits(2)], false],
-    ['a policy less', hosts(at(1)), [], false],
-  ] as const) {
-    it(`${sentence}: ${isSame ? 'goes on' : 'is another'}`, () => {
-      const before = clusterKey(hosts(at(1)), [limits(1)])
-      assert.equal(clusterKey(backend, policies) === before, isSame)
-      assert.equal(openCluster(backend, policies, AROUND).key === before, isSame)
-    })
-  }
-
-  it('only clusters that the next Program does without are closed', async () => {
-    const server = await serve(answering())
-    const kept = openCluster(hosts(at(server.port)), [], AROUND)
-    const dropped = openCluster(hosts(at(server.port)), [limits(9)], AROUND)
-    assert.deepEqual([await ask(kept), await ask(dropped)], [200, 200])
-    closeUnused([kept, dropped], [kept])
-    assert.ok(await eventually(() => server.sockets.size === 1))
-    assert.deepEqual([kept.counts().idle, dropped.counts().idle], [1, 0])
-    kept.close()
-    await server.close()
-  })
 })

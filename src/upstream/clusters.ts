@@ -1,11 +1,10 @@
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Backend } from '../model/backend.ts'
-import { hashOf } from '../model/hash.ts'
 import type { Attached } from '../model/policy.ts'
 import type { UpstreamSettings } from '../model/settings.ts'
 import type { Deadlines } from '../wire/deadlines.ts'
 import type { Cluster } from './cluster.ts'
-import { clusterPolicies, planOf } from './cluster-plan.ts'
+import { planOf } from './cluster-plan.ts'
 import type { Resolver } from './dns.ts'
 import { DynamicCluster } from './dynamic-cluster.ts'
 import { FixedCluster } from './fixed-cluster.ts'
@@ -55,8 +54,6 @@ export interface ClusterCounts {
 }
 
 export interface OpenCluster extends Cluster {
-  /** Equal for equal backends with equal policies: such a cluster can go on serving. */
-  readonly key: string
   counts(): ClusterCounts
 }
 
@@ -66,40 +63,25 @@ export function openCluster(
   clusterDeps: ClusterDeps,
   expressions: ClusterExpressions = {},
 ): OpenCluster {
-  const key = clusterKey(backend, policies)
   const { name } = backend
   const plan = planOf([...backend.policies, ...policies], clusterDeps.settings, clusterDeps.worker)
-  if (plan === 'invalid-policy') return closedCluster(name, key, plan)
+  if (plan === 'invalid-policy') return closedCluster(name, plan)
   switch (backend.kind) {
     case 'host': {
       const { endpoints } = backend
-      return new FixedCluster({ name, key, endpoints, plan, expressions, clusterDeps })
+      return new FixedCluster({ name, endpoints, plan, expressions, clusterDeps })
     }
     case 'unix': {
       const endpoints = [{ path: backend.path }]
-      return new FixedCluster({ name, key, endpoints, plan, expressions, clusterDeps })
+      return new FixedCluster({ name, endpoints, plan, expressions, clusterDeps })
     }
     case 'dynamic':
-      return new DynamicCluster({ name, key, plan, expressions, clusterDeps })
+      return new DynamicCluster({ name, plan, expressions, clusterDeps })
     case 'invalid':
-      return closedCluster(name, key, 'invalid-backend')
+      return closedCluster(name, 'invalid-backend')
     default:
-      return closedCluster(name, key, 'no-endpoint')
+      return closedCluster(name, 'no-endpoint')
   }
-}
-
-const PLACES: ReadonlySet<string> = new Set(['origin', 'diagnostics', 'policies'])
-
-/** Where a thing was written, and policies that are none of a cluster's business, do not count. */
-export function clusterKey(backend: Backend, policies: readonly Attached[]): string {
-  const own = clusterPolicies([...backend.policies, ...policies])
-  return hashOf([backend, own], PLACES)
-}
-
-/** Of the clusters of one Program those that the next one does without. */
-export function closeUnused(previous: Iterable<Cluster>, next: Iterable<Cluster>): void {
-  const kept = new Set(next)
-  for (const cluster of previous) if (!kept.has(cluster)) cluster.close()
 }
 
 const NO_COUNTS: ClusterCounts = {
@@ -111,7 +93,7 @@ const NO_COUNTS: ClusterCounts = {
   ejected: 0,
 }
 
-function closedCluster(name: string, key: string, word: string): OpenCluster {
+function closedCluster(name: string, word: string): OpenCluster {
   const state = { isHealthy: false, active: 0 }
-  return { name, key, ...state, choose: () => word, close: () => {}, counts: () => NO_COUNTS }
+  return { name, ...state, choose: () => word, close: () => {}, counts: () => NO_COUNTS }
 }

@@ -30,7 +30,6 @@ interface Target {
  */
 export class DynamicCluster implements OpenCluster {
   readonly name: string
-  readonly key: string
   /** Each request names another target: what became of one says nothing of the next. */
   readonly isHealthy = true
   readonly active = 0
@@ -42,12 +41,8 @@ export class DynamicCluster implements OpenCluster {
   readonly #targets = new Map<string, Target>()
   #isClosed = false
 
-  constructor(
-    { name, key, plan, expressions, clusterDeps }: ClusterParts,
-    max: number = MAX_TARGETS,
-  ) {
+  constructor({ name, plan, expressions, clusterDeps }: ClusterParts, max: number = MAX_TARGETS) {
     this.name = name
-    this.key = key
     this.#plan = plan
     this.#expressions = expressions
     this.#clusterDeps = clusterDeps

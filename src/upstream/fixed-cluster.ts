@@ -21,7 +21,6 @@ import { Pool } from './pool.ts'
 
 export interface ClusterParts {
   readonly name: string
-  readonly key: string
   readonly plan: ClusterPlan
   readonly expressions: ClusterExpressions
   readonly clusterDeps: ClusterDeps
@@ -59,7 +58,6 @@ class Member implements Balanced {
 /** Endpoints that are known beforehand. */
 export class FixedCluster implements OpenCluster {
   readonly name: string
-  readonly key: string
   readonly #members: readonly Member[]
   readonly #balancer: Balancer<Member>
   readonly #outliers: Outliers | undefined
@@ -67,11 +65,10 @@ export class FixedCluster implements OpenCluster {
   readonly #stops: readonly (() => void)[]
 
   constructor(parts: ClusterParts & { readonly endpoints: readonly FixedEndpoint[] }) {
-    const { name, key, endpoints, plan, expressions, clusterDeps } = parts
+    const { name, endpoints, plan, expressions, clusterDeps } = parts
     const { deadlines } = clusterDeps
     const observer = clusterDeps.observe?.(name)
     this.name = name
-    this.key = key
     this.#isFailure = expressions.isFailure
     this.#members = endpoints.map((endpoint, at) => {
       const dial = dialer(destinationOf(endpoint), dialOptions(endpoint, plan, clusterDeps))

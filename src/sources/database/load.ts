@@ -68,14 +68,14 @@ export function* loadMerged(
 }
 
 export function* loadOver(baseline: Baseline, merged: Merged): Generator<void, Loaded> {
-  const { document, placed } = overlayDocument(baseline.document, merged)
+  const document = overlayDocument(baseline.document, merged)
   yield
   const candidates = candidatesFrom(dirname(resolve(baseline.file)))
   const { result, settings, files } = yield* toModel(document, {
     candidates,
     readText: readingOnly(namesIn(baseline.document.value), candidates),
   })
-  const { value, diagnostics } = placed(result)
+  const { value, diagnostics } = result
   const told = diagnostics.filter((one) => !isSealed(one))
   const digest = baseline.digest
   if (value === undefined) return { result: refusal(told), settings, files, digest }

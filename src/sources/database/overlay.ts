@@ -1,4 +1,3 @@
-import type { Origin } from '../../diagnostics/diagnostic.ts'
 import type { JsonValue } from '../../model/json.ts'
 import { type Document, lineStarts } from '../file/document.ts'
 import type { Entry, MappingNode, Node } from '../file/node.ts'
@@ -7,14 +6,11 @@ import { OverlayText } from './overlay-text.ts'
 import { RESOURCE_KINDS, type ResourceKind, shapeOf } from './resource-kinds.ts'
 import { keyOf, type ResourceKey, resourcesOf } from './resources.ts'
 
-export interface Overlaid {
-  readonly document: Document
-  /** Puts origins of stored resources where the reader of files says a line after the file. */
-  readonly placed: <T>(value: T) => T
-}
-
-/** The document of a baseline, which must be in one piece, with stored resources in their places. */
-export function overlayDocument(baseline: Document, { resources, hidden }: Merged): Overlaid {
+/**
+ * The document of a baseline, which must be in one piece, with stored resources in their places:
+ * lines after those of the file say of which resource and field they are.
+ */
+export function overlayDocument(baseline: Document, { resources, hidden }: Merged): Document {
   const ownText = baseline.text.endsWith('\n') ? baseline.text : `${baseline.text}\n`
   const ownLines = lineStarts(ownText).length - 1
   const overlay = new OverlayText(ownText.length)
@@ -41,14 +37,12 @@ export function overlayDocument(baseline: Document, { resources, hidden }: Merge
   }
   const text = ownText + overlay.text
   return {
-    document: {
-      ...baseline,
-      text,
-      lines: lineStarts(text),
-      root: { ...root, entries: [...entries.values()] },
-      value,
-    },
-    placed: (told) => replaceOrigins(told, baseline.file, ownLines, overlay),
+    ...baseline,
+    text,
+    lines: lineStarts(text),
+    beyond: (line) => (line > ownLines ? overlay.originOf(line - ownLines - 1) : undefined),
+    root: { ...root, entries: [...entries.values()] },
+    value,
   }
 }
 
@@ -104,36 +98,4 @@ function itemOf(value: Node, index: number): Node {
 
 function mappingOf(node: Node): MappingNode {
   return node.kind === 'mapping' ? node : { kind: 'mapping', entries: [], start: 0, end: 0 }
-}
-
-/**
- * In place: what was just read belongs to nobody yet, and a copy of thousands of routes costs more
- * than to read them. What is frozen was made before, and has no place of this document in it.
- */
-function replaceOrigins<T>(
-  told: T,
-  file: string,
-  after: number,
-  overlay: Pick<OverlayText, 'originOf'>,
-): T {
-  visit(told)
-  return told
-
-  function visit(value: unknown): void {
-    if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return
-    const holder = value as Record<string, unknown>
-    for (const key in holder) {
-      const member = holder[key]
-      if (typeof member !== 'object' || member === null) continue
-      if (!isFileOrigin(member)) visit(member)
-      else if (member.line > after && member.file === file) {
-        holder[key] = overlay.originOf(member.line - after - 1) ?? member
-      }
-    }
-  }
-}
-
-function isFileOrigin(value: object): value is Extract<Origin, { kind: 'file' }> {
-  const { kind, file, line } = value as Partial<Extract<Origin, { kind: 'file' }>>
-  return kind === 'file' && typeof file === 'string' && typeof line === 'number'
 }

@@ -1,4 +1,4 @@
-import type { Diagnostic, Excerpt, FileOrigin } from '../../diagnostics/diagnostic.ts'
+import type { Diagnostic, Excerpt, FileOrigin, Origin } from '../../diagnostics/diagnostic.ts'
 import type { Message } from '../../reach/checks/place.ts'
 import type { Expanded } from './expand.ts'
 import type { Entry, Node, ScalarNode } from './node.ts'
@@ -18,6 +18,8 @@ export interface Place {
   readonly text: string
   /** Offsets at which lines begin. */
   readonly lines: readonly number[]
+  /** Of a line that is none of the file: where it comes from. */
+  readonly beyond?: ((line: number) => Origin | undefined) | undefined
 }
 
 /** Something of a text, with its places and its value. */
@@ -75,13 +77,22 @@ export function withExcerpt(place: Place, diagnostic: Diagnostic): Diagnostic {
 const MAX_MARKED = 80
 
 /** Where a thing begins: at its key where it has one, else at the thing. */
-export function originOf(document: Document, path: Path): FileOrigin {
+export function originOf(document: Document, path: Path): Origin {
   return originAt(document, spanOf(document, path, 'key').start)
 }
 
 /** The place of an offset. */
-export function originAt({ file, text, lines }: Place, offset: number): FileOrigin {
-  const line = lineAt(lines, offset)
+export function originAt(place: Place, offset: number): Origin {
+  const line = lineAt(place.lines, offset)
+  return place.beyond?.(line) ?? positionIn(place, line, offset)
+}
+
+/** The same, of a place that has nothing beyond its file. */
+export function positionAt(place: Place, offset: number): FileOrigin {
+  return positionIn(place, lineAt(place.lines, offset), offset)
+}
+
+function positionIn({ file, text, lines }: Place, line: number, offset: number): FileOrigin {
   const start = lines[line - 1] as number
   // Columns count code points: a pair of surrogates is one.
   let column = 1
@@ -103,13 +114,17 @@ export function spanOfLocated({ node, entry, isThere }: Located, part: 'key' | '
 }
 
 /** The origin of an offset within the value of a scalar. */
-export function originWithin(place: Place, located: Located): (offset: number) => FileOrigin {
+export function originWithin(place: Place, located: Located): (offset: number) => Origin {
   const { node, isThere, piece } = located
   if (node.kind !== 'scalar' || !isThere) {
     return () => originAt(place, spanOfLocated(located, 'key').start)
   }
-  const back = sourceOffsets(place.text, piece, node)
-  return (offset) => originAt(place, back?.[Math.min(offset, back.length - 1)] ?? node.start)
+  // Looked for with the first message: of nearly all scalars there is none.
+  let back: readonly number[] | undefined | null = null
+  return (offset) => {
+    if (back === null) back = sourceOffsets(place.text, piece, node)
+    return originAt(place, back?.[Math.min(offset, back.length - 1)] ?? node.start)
+  }
 }
 
 /** For each unit of a scalar's value, variables filled in, where it comes from. */

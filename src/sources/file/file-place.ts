@@ -1,4 +1,4 @@
-import type { Diagnostic, FileOrigin } from '../../diagnostics/diagnostic.ts'
+import type { Diagnostic, Origin } from '../../diagnostics/diagnostic.ts'
 import type { Field, Message, Place } from '../../reach/checks/place.ts'
 import { type Document, diagnosticAt, hasPath, originOf, type Path, spanOf } from './document.ts'
 
@@ -17,7 +17,7 @@ export class FilePlace implements Place {
     return new FilePlace(document, this.#path)
   }
 
-  get origin(): FileOrigin {
+  get origin(): Origin {
     return originOf(this.#document, this.#path)
   }
 

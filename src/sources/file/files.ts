@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
-import type { FileOrigin } from '../../diagnostics/diagnostic.ts'
+import type { Origin } from '../../diagnostics/diagnostic.ts'
 import type { SecretRef } from '../../model/secret.ts'
 import { sealSecret, secretVersion } from '../../policies/schema.ts'
 import type { Message } from '../../reach/checks/place.ts'
@@ -11,7 +11,7 @@ import type { SectionNode } from './section-node.ts'
 export interface NamedFile {
   /** As it is opened. */
   readonly path: string
-  readonly origin: FileOrigin
+  readonly origin: Origin
   /** From before it was read. */
   readonly stamp: string
 }

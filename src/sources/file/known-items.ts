@@ -1,7 +1,7 @@
 import type { Backend } from '../../model/backend.ts'
 import type { BackendReference, Placed } from '../../reach/checks/draft.ts'
 import type { Place } from '../../reach/checks/place.ts'
-import { type Document, originAt } from './document.ts'
+import { type Document, positionAt } from './document.ts'
 import { FilePlace } from './file-place.ts'
 import type { Reading } from './reading.ts'
 
@@ -49,7 +49,7 @@ export class KnownItems {
     return (index, read) => {
       const { start, end } = pieces.spanOf(index)
       const text = document.text.slice(start, end)
-      const { line, column } = originAt(document, start)
+      const { line, column } = positionAt(document, start)
       const known = before?.[index]
       const isSame = known?.text === text && known.line === line && known.column === column
       if (known !== undefined && isSame) {

@@ -91,7 +91,7 @@ for (const how of ['quickly', 'whole'] as const) {
 
     it('count characters, not units', () => {
       const inside = originInside(read('a: "😀😀x"'), ['a'])
-      assert.equal(inside(4).column, 7)
+      assert.deepEqual(inside(4), { kind: 'file', file: 'a.yaml', line: 1, column: 7 })
     })
 
     it('values are found by the same paths', () => {
@@ -142,14 +142,9 @@ describe('items that are alike', () => {
   const rule = (index: number) => ['routes', index, 'policies', 'rules', 0, 'allow']
 
   it('have their own places, and one value', () => {
-    const origins = [0, 1, 2].map((index) => originOf(document, rule(index)))
     assert.deepEqual(
-      origins.map(({ line, column }) => [line, column]),
-      [
-        [5, 7],
-        [9, 7],
-        [13, 7],
-      ],
+      [0, 1, 2].map((index) => originOf(document, rule(index))),
+      [5, 9, 13].map((line) => ({ kind: 'file', file: 'a.yaml', line, column: 7 })),
     )
     const { start, end } = spanOf(document, rule(1), 'value')
     assert.deepEqual(
@@ -158,7 +153,8 @@ describe('items that are alike', () => {
     )
     const [first, second] = [0, 1].map((index) => valueAt(document, ['routes', index, 'policies']))
     assert.equal(first, second)
-    assert.equal(originInside(document, rule(1))(0).line, 9)
+    const first9 = { kind: 'file', file: 'a.yaml', line: 9, column: 14 }
+    assert.deepEqual(originInside(document, rule(1))(0), first9)
   })
 
   it('are not taken for those with a variable of the same value', () => {

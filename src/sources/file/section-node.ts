@@ -1,4 +1,4 @@
-import type { FileOrigin } from '../../diagnostics/diagnostic.ts'
+import type { Origin } from '../../diagnostics/diagnostic.ts'
 import {
   type Document,
   type Located,
@@ -97,12 +97,12 @@ export class SectionNode {
   }
 
   /** Where it begins: at its key where it has one. */
-  get origin(): FileOrigin {
+  get origin(): Origin {
     return originAt(this.document, this.span('key').start)
   }
 
   /** The origin of an offset within the value of a scalar. */
-  get originInside(): (offset: number) => FileOrigin {
+  get originInside(): (offset: number) => Origin {
     return originWithin(this.document, this.#located)
   }
 
