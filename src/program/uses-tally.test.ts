@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Cluster } from '../upstream/cluster.ts'
+import type { HeaderReads } from './headers-read.ts'
 import { allUses, Uses } from './uses.ts'
 import { type UsesList, UsesTally } from './uses-tally.ts'
 
@@ -38,7 +39,10 @@ const forest = fc
         uses.add('clusters', [name, name as unknown as Cluster])
       }
       if (draft.headers.length > 0 || draft.isAll) {
-        uses.add('headers', { names: new Set(draft.headers), all: draft.isAll })
+        uses.add('headers', {
+          names: new Set(draft.headers),
+          all: draft.isAll,
+        } as unknown as HeaderReads)
       }
       if (draft.isReported) uses.add('diagnostics', diagnostic(`message ${index}`))
       for (const part of draft.parts) if (index > 0) uses.link(made[part % index] as Uses)
