@@ -50,7 +50,7 @@ export interface ControllerDeps {
 
 /** Milliseconds: a single edit is in effect at once, and many in a row are few translations. */
 const TRANSLATE_AFTER = { quiet: 5, max: 50, isEager: true }
-const WRITE_AFTER = { quiet: 50, max: 1_000 }
+const WRITE_AFTER = { quiet: 50, max: 250 }
 const RETRY_AFTER = 5_000
 
 /** Watches the cluster, gives each Gateway its Model, and says in the status of objects how it is. */

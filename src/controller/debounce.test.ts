@@ -40,23 +40,39 @@ describe('debouncing', () => {
     assert.equal(runs, 2)
   })
 
-  it('an eager one runs at once for a first signal, and waits for those that follow', async () => {
+  it('an eager one runs at once for a first signal, and those that follow wait for two runs', async () => {
     const seen: number[] = []
     let signals = 0
-    // Nobody waits a minute here: what runs, runs at once.
-    const debounce = new Debounce(async () => void seen.push(signals), {
+    const run = async () => {
+      const end = performance.now() + 40
+      while (performance.now() < end) await turn()
+      seen.push(signals)
+    }
+    // Nobody waits a minute here.
+    const debounce = new Debounce(run, { quiet: 60_000, max: 120_000, isEager: true })
+    for (signals = 1; signals < 3; signals++) debounce.signal()
+    while (seen.length === 0) await turn()
+    assert.deepEqual(seen, [3])
+    const began = performance.now()
+    debounce.signal()
+    while (seen.length === 1) await turn()
+    const took = performance.now() - began
+    // The wait, and the run itself.
+    assert.ok(took >= 2 * 40 + 40 - 2 && took < 30_000, `${took} ms`)
+    debounce.stop()
+  })
+
+  it('an eager one that is quick does not wait for signals to end', async () => {
+    let runs = 0
+    const debounce = new Debounce(async () => void runs++, {
       quiet: 60_000,
       max: 120_000,
       isEager: true,
     })
-    for (signals = 1; signals < 3; signals++) debounce.signal()
-    await turn()
-    await turn()
-    assert.deepEqual(seen, [3])
-    debounce.signal()
-    for (let index = 0; index < 20; index++) await turn()
-    assert.deepEqual(seen, [3])
-    assert.ok(debounce.isPending)
+    while (runs < 10) {
+      debounce.signal()
+      await turn()
+    }
     debounce.stop()
   })
 

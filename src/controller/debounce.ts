@@ -3,7 +3,11 @@ export interface DebounceTimes {
   readonly quiet: number
   /** After the first signal, in milliseconds. */
   readonly max: number
-  /** Whether the first signal after a pause of `quiet` runs at once: only those after it wait. */
+  /**
+   * Whether the first signal after a pause of `quiet` runs at once. Those after it wait, though no
+   * longer than two runs take: what is quick is done often, and signals that go on never get more
+   * than a third of the time.
+   */
   readonly isEager?: boolean
 }
 
@@ -18,6 +22,8 @@ export class Debounce {
   #immediate: NodeJS.Immediate | undefined
   #first: number | undefined
   #ended = Number.NEGATIVE_INFINITY
+  /** Milliseconds that the last run took. */
+  #took = 0
   #isRunning = false
   #isStopped = false
 
@@ -37,7 +43,8 @@ export class Debounce {
       this.#immediate = setImmediate(() => void this.#start())
       return
     }
-    const left = this.#first + max - now
+    const longest = isEager ? Math.min(max, 2 * this.#took) : max
+    const left = this.#first + longest - now
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => void this.#start(), Math.max(0, Math.min(quiet, left)))
   }
@@ -58,11 +65,13 @@ export class Debounce {
     this.#timer = undefined
     this.#immediate = undefined
     this.#isRunning = true
+    const began = performance.now()
     try {
       await this.#run()
     } finally {
       this.#isRunning = false
       this.#ended = performance.now()
+      this.#took = this.#ended - began
       if (this.#first !== undefined) this.signal()
     }
   }

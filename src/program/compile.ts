@@ -26,7 +26,7 @@ import {
 } from './parts.ts'
 import type { Program } from './program.ts'
 import { compileRule, compileUnmatched, refusedRoute } from './routes.ts'
-import { allUses } from './uses.ts'
+import { type UsesList, UsesTally } from './uses-tally.ts'
 
 /**
  * The Model as what runs. Clusters and counts of the Program before go on in this one where
@@ -73,14 +73,19 @@ function* compileSteps(
   for (const diagnostic of unenforcedOnStreams(model)) {
     if (diagnostic.severity === 'error') compilation.contexts.report(diagnostic)
   }
-  const lists = [...parts.values()].flatMap(({ own, routes }) => [[own], routes])
-  const uses = allUses([...lists, [compilation.contexts]])
+  const lists = new Map<string, UsesList>()
+  for (const [key, { own, routes }] of parts) {
+    lists.set(`own ${key}`, [own]).set(`routes ${key}`, routes)
+  }
+  lists.set('', [{ uses: compilation.contexts.uses }])
+  const tally = known?.tally ?? new UsesTally()
+  const uses = tally.update(lists)
   closeCompilation(compilation)
   return {
     model,
     listeners: [...parts.values()].map(({ program }) => program),
     ...uses,
-    parts: { services, listeners: parts },
+    parts: { services, listeners: parts, tally },
   }
 }
 

@@ -7,6 +7,7 @@ import type { CompileDeps } from './compile-deps.ts'
 import type { Hosts, MatchEntry } from './match.ts'
 import type { ListenerProgram, RouteProgram } from './program.ts'
 import type { Recorded, Uses } from './uses.ts'
+import type { UsesTally } from './uses-tally.ts'
 
 /**
  * What a Program was made of. A part is taken over by the next Program where all that reaches it
@@ -17,6 +18,8 @@ export interface Parts {
   readonly services: CompileDeps
   /** By `gateway/listener`. */
   readonly listeners: ReadonlyMap<string, ListenerPart>
+  /** Of this Program and those before and after it. */
+  readonly tally: UsesTally
 }
 
 export interface ListenerPart {

@@ -14,6 +14,8 @@ export class Uses {
   readonly diagnostics: Diagnostic[] = NONE
   readonly headers: HeaderReads[] = NONE
   readonly parts: Uses[] = NONE
+  /** How many parts that are counted have it: see ./uses-tally.ts. */
+  references = 0
 
   /** Lists are made when they are needed: most parts of thousands have none. */
   add<K extends 'state' | 'clusters' | 'diagnostics' | 'headers'>(kind: K, own: Uses[K][number]) {

@@ -1,3 +1,4 @@
+import { describedOnce } from './described-once.ts'
 import type { Structural } from './structural.ts'
 
 export const GROUP = 'portcullis.dev'
@@ -12,6 +13,8 @@ export interface Kind {
   readonly labels?: Readonly<Record<string, string>>
   readonly spec: Structural
   readonly status: Structural
+  /** It is too long to describe what is repeated in it at each place. */
+  readonly isDescribedOnce?: boolean
 }
 
 interface Column {
@@ -22,7 +25,7 @@ interface Column {
 
 /** A kind as a CustomResourceDefinition. */
 export function toDefinition({ kind, plural, shortName, description, columns, ...rest }: Kind) {
-  const { labels = {}, spec, status } = rest
+  const { labels = {}, spec, status, isDescribedOnce = false } = rest
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -57,7 +60,7 @@ export function toDefinition({ kind, plural, shortName, description, columns, ..
                 apiVersion: { type: 'string' },
                 kind: { type: 'string' },
                 metadata: { type: 'object' },
-                spec,
+                spec: isDescribedOnce ? describedOnce(spec, 'spec') : spec,
                 status,
               },
             },

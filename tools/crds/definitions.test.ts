@@ -33,6 +33,11 @@ describe('definitions', () => {
     })
   }
 
+  it('a kind that takes the same policies in many places leaves room for more of them', () => {
+    const [, text = ''] = [...files].find(([path]) => path.includes('proxybackends')) ?? []
+    assert.ok(Buffer.byteLength(JSON.stringify(parse(text))) < 208 * 1024)
+  })
+
   it('every part has a type, and none but sizes may be several things', () => {
     for (const [kind, spec] of specOf) visit(spec, kind)
 

@@ -172,4 +172,5 @@ export const proxyBackend: Kind = {
     },
   ),
   status: conditionsStatus,
+  isDescribedOnce: true,
 }

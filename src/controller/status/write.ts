@@ -19,8 +19,8 @@ export interface StatusWriterDeps {
   readonly onWritten?: (live: KubeObject, status: Readonly<Record<string, unknown>>) => void
 }
 
-/** Requests at once: an API server has other clients, too. */
-const MAX_AT_ONCE = 16
+/** Requests at once: an API server has other clients, too, and edits come through it. */
+const MAX_AT_ONCE = 8
 
 interface Write {
   readonly kind: string

@@ -1,0 +1,126 @@
+import type { Cluster } from '../upstream/cluster.ts'
+import type { HeadersRead } from './headers-read.ts'
+import { type AllUses, allUses, type Uses } from './uses.ts'
+
+/** Parts of a Program in their order, such as the routes of a listener. */
+export type UsesList = readonly { readonly uses: Uses }[]
+
+/**
+ * The same as `allUses` of one Program after the other, at the cost of the parts that are different:
+ * an edit of one route among thousands must not look at all of them. It counts in the uses
+ * themselves, so that those belong to one tally; Programs that take parts over share theirs.
+ */
+export class UsesTally {
+  /** What is counted now, by any name. */
+  #lists: ReadonlyMap<string, UsesList> = new Map()
+  readonly #state = new CountedEntries<unknown>()
+  readonly #clusters = new CountedEntries<Cluster>()
+  readonly #names = new Map<string, number>()
+  #headersRead: HeadersRead | undefined
+  /** How many read all headers. */
+  #readAll = 0
+  #diagnostics = 0
+
+  update(lists: ReadonlyMap<string, UsesList>): AllUses {
+    const before = this.#lists
+    // First what comes: what stays in use is never out of it.
+    for (const [name, list] of lists) this.#change(before.get(name) ?? [], list, 1)
+    for (const [name, list] of before) this.#change(lists.get(name) ?? [], list, -1)
+    this.#lists = lists
+    const [state, clusters] = [this.#state.entries(), this.#clusters.entries()]
+    // Messages come in the order of the parts, and of two that keep something under one name the
+    // last one counts: that is for whoever looks at all of them.
+    if (this.#diagnostics > 0 || state === undefined || clusters === undefined) {
+      return allUses(lists.values())
+    }
+    this.#headersRead ??= { names: new Set(this.#names.keys()), all: this.#readAll > 0 }
+    return { state, clusters, headersRead: this.#headersRead, diagnostics: NO_DIAGNOSTICS }
+  }
+
+  /** Counts what the second list has and the first one has not in the same place. */
+  #change(known: UsesList, list: UsesList, by: 1 | -1): void {
+    if (known === list) return
+    const max = Math.min(known.length, list.length)
+    let start = 0
+    while (start < max && usesAt(known, start) === usesAt(list, start)) start++
+    let end = list.length
+    const shift = known.length - list.length
+    while (
+      end > start &&
+      end + shift > start &&
+      usesAt(known, end + shift - 1) === usesAt(list, end - 1)
+    )
+      end--
+    for (let i = start; i < end; i++) this.#count(usesAt(list, i), by)
+  }
+
+  #count(uses: Uses, by: 1 | -1): void {
+    const before = uses.references
+    uses.references += by
+    if (before !== 0 && uses.references !== 0) return
+    for (const [key, kept] of uses.state) this.#state.count(key, kept, by)
+    for (const [key, cluster] of uses.clusters) this.#clusters.count(key, cluster, by)
+    for (const reads of uses.headers) {
+      if (reads.all) this.#countAll(by)
+      for (const name of reads.names) this.#countName(name, by)
+    }
+    this.#diagnostics += by * uses.diagnostics.length
+    for (const part of uses.parts) this.#count(part, by)
+  }
+
+  #countAll(by: 1 | -1): void {
+    const before = this.#readAll
+    this.#readAll += by
+    if (before === 0 || this.#readAll === 0) this.#headersRead = undefined
+  }
+
+  #countName(name: string, by: 1 | -1): void {
+    const before = this.#names.get(name) ?? 0
+    const now = before + by
+    if (now === 0) this.#names.delete(name)
+    else this.#names.set(name, now)
+    if (before === 0 || now === 0) this.#headersRead = undefined
+  }
+}
+
+const NO_DIAGNOSTICS: AllUses['diagnostics'] = []
+
+function usesAt(list: UsesList, index: number): Uses {
+  return (list[index] as UsesList[number]).uses
+}
+
+interface Counted<T> {
+  readonly value: T
+  count: number
+}
+
+/** Values by key, as often as they are used. */
+class CountedEntries<T> {
+  readonly #counted = new Map<string, Counted<T>[]>()
+  /** Keys with more than one value. */
+  #ambiguous = 0
+  #entries: ReadonlyMap<string, T> | undefined
+
+  count(key: string, value: T, by: 1 | -1): void {
+    const known = this.#counted.get(key) ?? []
+    const found = known.find((one) => one.value === value)
+    if (found !== undefined) found.count += by
+    if (found !== undefined && found.count > 0) return
+    this.#entries = undefined
+    const wasAmbiguous = known.length > 1
+    if (found === undefined) known.push({ value, count: by })
+    else known.splice(known.indexOf(found), 1)
+    if (known.length === 0) this.#counted.delete(key)
+    else this.#counted.set(key, known)
+    this.#ambiguous += Number(known.length > 1) - Number(wasAmbiguous)
+  }
+
+  /** The same object as long as they are the same; undefined where a key has several values. */
+  entries(): ReadonlyMap<string, T> | undefined {
+    if (this.#ambiguous > 0) return undefined
+    this.#entries ??= new Map(
+      [...this.#counted].map(([key, [only]]) => [key, (only as Counted<T>).value]),
+    )
+    return this.#entries
+  }
+}
