@@ -9,14 +9,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
 import { startMcpServer, type TestMcpServer } from '../proxy/mcp-server.ts'
 
-/*
- * Clients and servers that others wrote. They are no dependencies of ours:
- *
- *   npm install --prefix .cache/mcp-clients/node @modelcontextprotocol/inspector@0.15.0 \
- *     @modelcontextprotocol/server-memory@2026.8.31
- *   pip install --target .cache/mcp-clients/python mcp==2.3.0 fastmcp==4.1.2 \
- *     mcp-server-time==2026.10.19 mcp-server-git==2026.10.19
- */
+/** Clients and servers that others wrote, as `test/peers/install.sh` installs them. */
 const CACHE = join(import.meta.dirname, '../../.cache/mcp-clients')
 const PYTHON = join(CACHE, 'python')
 const NODE_PACKAGES = join(CACHE, 'node/node_modules/@modelcontextprotocol')

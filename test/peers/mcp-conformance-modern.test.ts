@@ -12,13 +12,9 @@ import * as z from 'zod'
 import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
 
 /*
- * The conformance suite for revision 2026-07-28, which is not released yet:
- *
- *   npm install --prefix .cache/mcp-clients/conformance \
- *     @modelcontextprotocol/conformance@0.2.0-alpha.12
- *
- * The server has what many scenarios ask for. What counts is that the gateway makes no difference,
- * also in the scenarios that the server itself fails.
+ * The conformance suite for revision 2026-07-28, which is not released yet; `test/peers/install.sh`
+ * installs it. The server has what many scenarios ask for. What counts is that the gateway makes no
+ * difference, also in the scenarios that the server itself fails.
  */
 const SUITE = join(
   import.meta.dirname,

@@ -12,12 +12,7 @@ import { startWhole, type WholeGateway } from '../proxy/whole-gateway.ts'
 
 /*
  * Clients that others wrote, at the gateway and two strict providers; each calls models of both
- * vendors. They are no dependencies of ours:
- *
- *   npm install --prefix .cache/llm-clients/node @google/genai@2.32.0 ai@7.0.169 \
- *     @ai-sdk/openai@4.0.114 @ai-sdk/anthropic@4.0.102 @langchain/core@1.2.13 \
- *     @langchain/openai@1.6.0 @langchain/anthropic@1.5.11
- *   pip install --target .cache/llm-clients/python openai==3.49.0 anthropic==2.8.0
+ * vendors. `test/peers/install.sh` installs them.
  */
 const CACHE = join(import.meta.dirname, '../../.cache/llm-clients')
 const KEY = 'sk-client-1234567890'

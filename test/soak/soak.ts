@@ -7,6 +7,7 @@ import { startWebSocketPeer } from '../proxy/websocket-peer.ts'
 import { until } from '../proxy/whole-gateway.ts'
 import { makeAuthority } from '../tls/certificates.ts'
 import { flatnessOf, type Sample } from './flatness.ts'
+import { serveModel, serveTools } from './model-and-tools.ts'
 import { type Ports, startTraffic, type Tally } from './traffic.ts'
 
 /*
@@ -72,7 +73,9 @@ function startBackend(): Server {
     } else if (request.url === '/chunks') {
       for (let i = 0; i < 10; i++) response.write(`chunk ${i}\n`)
       response.end()
-    } else if (request.url === '/large') response.end(Buffer.alloc(1 << 20))
+    } else if (request.url === '/v1/chat/completions') serveModel(request, response)
+    else if (request.url === '/mcp') serveTools(request, response)
+    else if (request.url === '/large') response.end(Buffer.alloc(1 << 20))
     else {
       let octets = 0
       request.on('data', (bytes) => (octets += bytes.length))
@@ -100,6 +103,14 @@ routes:
   gateways: [plain]
   matches: [{ path: { exact: /turn-${turn} } }]
   backends: [{ host: 127.0.0.1:${own} }]
+- name: models
+  gateways: [plain]
+  matches: [{ path: { exact: /v1/chat/completions } }]
+  backends: [{ backend: models }]
+- name: tools
+  gateways: [plain]
+  matches: [{ path: { exact: /mcp } }]
+  backends: [{ backend: tools }]
 - name: all
   gateways: [plain, secured]
   policies:
@@ -107,6 +118,13 @@ routes:
     requestHeaders: { set: { x-turn: '${turn}' } }
     localRateLimit: { requests: 1000000, unit: Seconds, key: request.path }
   backends: [{ host: 127.0.0.1:${own} }]
+backends:
+- name: models
+  ai: { name: own, hostOverride: 127.0.0.1:${own}, provider: { openAI: {} } }
+  policies: { authorization: { rules: [{ allow: "llm.requestModel == 'm'" }] } }
+- name: tools
+  mcp: { targets: [{ name: own, mcp: { host: 127.0.0.1:${own} } }] }
+  policies: { mcpAuthorization: { rules: [{ allow: "mcp.tool.name == 'echo'" }] } }
 `
 const running = await startRunning(config(0))
 try {

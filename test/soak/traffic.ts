@@ -31,6 +31,8 @@ export function startTraffic(ports: Ports, tally: Tally, isOver: () => boolean):
     [webSockets, 20],
     [uploads, 2],
     [leavers, 2],
+    [models, 4],
+    [tools, 4],
   ]
   const all = clients.flatMap(([kind, count]) =>
     Array.from({ length: count }, () => kind(ports, tally, isOver)),
@@ -193,5 +195,68 @@ const leavers: Kind = async ({ plain }, tally, isOver) => {
     if (i % 2 === 0) socket.resetAndDestroy()
     else socket.destroy()
     note(tally, 'left', true, '')
+  }
+}
+
+/** Calls to models, whole, streamed and streamed to nobody. */
+const models: Kind = async ({ plain }, tally, isOver) => {
+  for (let i = 0; !isOver(); i++) {
+    const stream = i % 2 === 0
+    const messages = [{ role: 'user', content: `turn ${i}` }]
+    const body = JSON.stringify({ model: 'm', stream, max_tokens: 9, messages })
+    const left = new AbortController()
+    try {
+      const response = await fetch(`http://127.0.0.1:${plain}/v1/chat/completions`, {
+        ...{ method: 'POST', body, signal: left.signal },
+        headers: { 'content-type': 'application/json' },
+      })
+      if (i % 6 === 0) {
+        await response.body?.getReader().read()
+        left.abort()
+        note(tally, 'model left', response.status === 200, String(response.status))
+      } else {
+        const text = await response.text()
+        note(tally, 'model', text.includes(stream ? '[DONE]' : 'total_tokens'), text.slice(0, 200))
+      }
+    } catch (error) {
+      note(tally, 'model', false, String(error))
+    }
+    await wait(PAUSE * 4)
+  }
+}
+
+/** Sessions of MCP: a handshake, a stream, some calls, and an end. */
+const tools: Kind = async ({ plain }, tally, isOver) => {
+  const url = `http://127.0.0.1:${plain}/mcp`
+  const accept = 'application/json, text/event-stream'
+  const post = (message: object, more: Record<string, string>) =>
+    fetch(url, {
+      method: 'POST',
+      body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+      headers: { 'content-type': 'application/json', accept, ...more },
+    })
+  while (!isOver()) {
+    try {
+      const clientInfo = { name: 'soak', version: '1' }
+      const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo }
+      const begun = await post({ id: 0, method: 'initialize', params }, {})
+      await begun.text()
+      const session = { 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' }
+      const left = new AbortController()
+      const stream = await fetch(url, { headers: { accept, ...session }, signal: left.signal })
+      for (let id = 1; id < 20 && !isOver(); id++) {
+        const called = await post({ id, method: 'tools/call', params: { name: 'echo' } }, session)
+        const text = await called.text()
+        note(tally, 'tool', text.includes('done'), text.slice(0, 200))
+        await wait(PAUSE * 4)
+      }
+      left.abort()
+      await stream.body?.cancel().catch(() => {})
+      const ended = await fetch(url, { method: 'DELETE', headers: session })
+      await ended.text()
+      note(tally, 'session', ended.status === 200, String(ended.status))
+    } catch (error) {
+      note(tally, 'session', false, String(error))
+    }
   }
 }

@@ -1,12 +1,13 @@
 import { HeaderEdit } from '../../exchange/header-edit.ts'
 import type { JsonPath } from '../json-text.ts'
 import type { McpMessage } from './attributes.ts'
-import { CODES, errorReply } from './errors.ts'
+import { CODES, errorReply, type McpError } from './errors.ts'
 import { lookUp } from './gather.ts'
 import { claimedVersion } from './header-check.ts'
 import { type ClientMessage, isObject, readKnownMessage, readServerMessage } from './message.ts'
 import { type NameKind, nameMember, type PartMethod } from './methods.ts'
 import type { Named } from './names.ts'
+import { mismatch, paramHeaders, paramProblem } from './param-headers.ts'
 import { pinnedBy, reportPins } from './pin-check.ts'
 import type { PinChange, Pins } from './pins.ts'
 import { Relay } from './relay.ts'
@@ -79,21 +80,21 @@ function decide<P>(
     whenDone(serving, isPinned(serving, named, pins, permit), (isSame) => {
       record.isListed = plan.catalog.knows(kind, named.server, named.name)
       if (!isSame) record.outcome = 'denied'
-      if (isSame) send(serving, message, asked, named, permit)
+      if (isSame) sendChecked(serving, message, asked, named, permit)
       else responder.reply(unknown(message, asked))
     })
     return
   }
   const isListed = kind === 'tool' || kind === 'prompt'
   if (!plan.rules.isGuarded || !isListed || plan.catalog.knows(kind, named.server, named.name)) {
-    send(serving, message, asked, named, permit)
+    sendChecked(serving, message, asked, named, permit)
     return
   }
   // One that does not exist is answered in the same words as one that is denied.
   whenDone(serving, lookUp(serving, kind, named.server, permit), (isKnown) => {
     const isThere = !isKnown || plan.catalog.knows(kind, named.server, named.name)
     record.isListed = isKnown && isThere
-    if (isThere) send(serving, message, asked, named, permit)
+    if (isThere) sendChecked(serving, message, asked, named, permit)
     else responder.reply(unknown(message, asked))
   })
 }
@@ -140,6 +141,35 @@ function partAttributes<P>(
     case 'task':
       return attributes
   }
+}
+
+/** Headers that repeat arguments must say what the arguments say. */
+function sendChecked<P>(
+  serving: Serving<P>,
+  message: ClientMessage,
+  asked: Asked,
+  named: Named,
+  permit: P,
+): void {
+  const { headers } = serving.exchange.request
+  const [first] = asked.kind === 'tool' ? paramHeaders(headers) : []
+  if (first === undefined) {
+    send(serving, message, asked, named, permit)
+    return
+  }
+  const { server, name } = named
+  let isListed = false
+  let problem: McpError | undefined
+  const looked = lookUp(serving, 'tool', server, permit, (own, item) => {
+    if (own !== name) return
+    isListed = true
+    problem ??= paramProblem(headers, item, message.params.arguments)
+  })
+  whenDone(serving, looked, () => {
+    const found = isListed ? problem : mismatch(first)
+    if (found === undefined) send(serving, message, asked, named, permit)
+    else serving.responder.reply(errorReply(400, message.id, found))
+  })
 }
 
 function send<P>(

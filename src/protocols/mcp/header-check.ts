@@ -3,6 +3,7 @@ import { CODES, type McpError } from './errors.ts'
 import { decodeHeaderValue } from './header-value.ts'
 import { type ClientMessage, isObject } from './message.ts'
 import { nameMember } from './methods.ts'
+import { mismatch, paramHeaders } from './param-headers.ts'
 import { isModern, VERSION_KEY } from './revisions.ts'
 
 /** The revision that the message itself names; undefined: it is of a session. */
@@ -52,6 +53,9 @@ export function headerProblem(message: ClientMessage, headers: HeaderView): McpE
     return mismatch('Mcp-Method')
   }
   if (kind !== 'request') return undefined
+  // Of a call to a tool they are looked at once the tool is known.
+  const [param] = method === 'tools/call' ? [] : paramHeaders(headers)
+  if (param !== undefined) return mismatch(param)
   const member = nameMember(method)
   const named = member === undefined ? undefined : params[member]
   if (name !== undefined && typeof named === 'string') {
@@ -61,11 +65,6 @@ export function headerProblem(message: ClientMessage, headers: HeaderView): McpE
   if (version === undefined) return missing('MCP-Protocol-Version')
   if (own === undefined) return missing('Mcp-Method')
   return name === undefined && typeof named === 'string' ? missing('Mcp-Name') : undefined
-}
-
-function mismatch(header: string): McpError {
-  const message = `Bad Request: the ${header} header does not match the body`
-  return { code: CODES.headerMismatch, message, data: { mismatch: header } }
 }
 
 function missing(header: string): McpError {

@@ -10,6 +10,8 @@ export interface Named {
 /** What model APIs accept as the name of a tool. */
 const LEGAL = /^[A-Za-z0-9_-]{1,64}$/
 const MAX_NAME = 64
+/** Names that are remembered, whatever servers list from time to time. */
+const MAX_SHORTENED = 20_000
 /** An underscore and eight digits. */
 const DIGEST_LENGTH = 9
 
@@ -36,6 +38,12 @@ export class Names {
     const whole = `${prefix}_${name}`
     if (LEGAL.test(whole) || kind === 'prompt') return whole
     const short = shorten(prefix, name)
+    // The oldest goes: it is found in the lists again when it is used.
+    this.#shortened.delete(short)
+    if (this.#shortened.size >= MAX_SHORTENED) {
+      const [oldest = ''] = this.#shortened.keys()
+      this.#shortened.delete(oldest)
+    }
     this.#shortened.set(short, { server, name })
     return short
   }

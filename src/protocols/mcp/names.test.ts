@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Names } from './names.ts'
+
+describe('names of tools that model APIs would reject', () => {
+  it('are shortened, and known again', () => {
+    const names = new Names(['files', 'search'], true)
+    const name = `read ${'x'.repeat(80)}`
+    const short = names.forClient('tool', 1, name)
+    assert.match(short, /^[A-Za-z0-9_-]{1,64}$/)
+    assert.deepEqual(names.fromClient('tool', short), { server: 1, name })
+  })
+
+  it('of a server that always lists others are not all remembered', () => {
+    const names = new Names(['files', 'search'], true)
+    const first = names.forClient('tool', 0, 'tool 0')
+    for (let i = 1; i <= 25_000; i++) names.forClient('tool', 0, `tool ${i}`)
+    // It is looked up in the lists of the servers then.
+    assert.equal(names.isShortened(first), true)
+    const last = names.forClient('tool', 0, 'tool 25000')
+    assert.equal(names.isShortened(last), false)
+  })
+})

@@ -1,0 +1,72 @@
+import type { HeaderView } from '../../exchange/header-view.ts'
+import { CODES, type McpError } from './errors.ts'
+import { decodeHeaderValue } from './header-value.ts'
+import { isObject } from './message.ts'
+
+/*
+ * A tool may declare that an argument is repeated in a header (`x-mcp-header`, 2026-07-28). Rules
+ * judge the argument, and the server may go by the header.
+ */
+
+const PREFIX = 'mcp-param-'
+
+/** The headers of a request that repeat arguments. */
+export function paramHeaders(headers: HeaderView): readonly string[] {
+  const found: string[] = []
+  for (const name of headers.keys()) if (name.startsWith(PREFIX)) found.push(name)
+  return found
+}
+
+/** `item`: the tool as its server lists it. A header that it does not declare says nothing that is in the body. */
+export function paramProblem(
+  headers: HeaderView,
+  item: string,
+  given: unknown,
+): McpError | undefined {
+  const tool: unknown = JSON.parse(item)
+  const declared = new Map<string, unknown[]>()
+  if (isObject(tool)) declare(tool.inputSchema, given, declared, 0)
+  for (const name of paramHeaders(headers)) {
+    const values = declared.get(name) ?? []
+    const said = decodeHeaderValue(headers.get(name)?.trim() ?? '')
+    // Two declarations of one header are none: which of them a server reads is its own affair.
+    if (said === undefined || values.length !== 1 || !isSame(values[0], said)) return mismatch(name)
+  }
+  return undefined
+}
+
+export function mismatch(header: string): McpError {
+  const message = `Bad Request: the ${header} header does not match the body`
+  return { code: CODES.headerMismatch, message, data: { mismatch: header } }
+}
+
+const MAX_DEPTH = 16
+
+/** By header the argument that it repeats; undefined: the argument is not there. */
+function declare(
+  schema: unknown,
+  given: unknown,
+  declared: Map<string, unknown[]>,
+  depth: number,
+): void {
+  if (!isObject(schema) || depth > MAX_DEPTH) return
+  const { 'x-mcp-header': header, properties } = schema
+  if (typeof header === 'string') {
+    const name = PREFIX + header.toLowerCase()
+    declared.set(name, [...(declared.get(name) ?? []), given])
+  }
+  if (!isObject(properties)) return
+  for (const [key, child] of Object.entries(properties)) {
+    const own = isObject(given) && Object.hasOwn(given, key) ? given[key] : undefined
+    declare(child, own, declared, depth + 1)
+  }
+}
+
+function isSame(value: unknown, said: string): boolean {
+  if (typeof value === 'string') return value === said
+  if (typeof value === 'boolean') return String(value) === said
+  if (typeof value !== 'number' && typeof value !== 'bigint') return false
+  return (
+    /^-?\d+(?:\.\d+)?$/.test(said) && (String(value) === said || Number(said) === Number(value))
+  )
+}
