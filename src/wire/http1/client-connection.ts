@@ -5,6 +5,7 @@ import type { Socket } from 'node:net'
 import type { Deadlines, Timed } from '../deadlines.ts'
 import { HeldBytes } from '../held-bytes.ts'
 import { type LentReads, lentReadsOf, type Reader } from '../lent-reads.ts'
+import { type Leaving, turnWrites } from '../turn-writes.ts'
 import type { ResponseEvents, UpstreamConnection } from '../upstream-connection.ts'
 import { BodyReader, beginBody, endBody, readBody, trailersOf } from './body.ts'
 import { keepAliveTimeout } from './keep-alive.ts'
@@ -12,7 +13,7 @@ import { HEAD_LIMITS, type HeadLimits } from './message.ts'
 import { refusalOf, refuse } from './rejections.ts'
 import { isInterim, MAX_INTERIM, ResponseHead, readResponseHead } from './response-head.ts'
 
-export class ClientConnection implements UpstreamConnection, Timed, Reader {
+export class ClientConnection implements UpstreamConnection, Timed, Reader, Leaving {
   readonly socket: Socket
   readonly head: ResponseHead = new ResponseHead()
   deadline = Number.POSITIVE_INFINITY
@@ -25,6 +26,8 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader {
   onIdle: (connection: ClientConnection) => void = () => {}
   onClose: (connection: ClientConnection) => void = () => {}
   #events: ResponseEvents | undefined = undefined
+  /** A request that leaves when this turn of the event loop is over. */
+  #unsent = ''
   #method = ''
   readonly #held = new HeldBytes()
   #inBody = false
@@ -83,9 +86,21 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader {
     this.#interim = 0
     this.#timeout = timeout
     this.deadline = hasBody ? Number.POSITIVE_INFINITY : performance.now() + timeout
+    if (!hasBody) {
+      this.#unsent = head
+      turnWrites.add(this)
+      return true
+    }
     // What there is of the body already leaves with the head.
-    if (hasBody) corkForNow(this.socket)
+    corkForNow(this.socket)
     return this.socket.write(head, 'latin1')
+  }
+
+  leave(): void {
+    const head = this.#unsent
+    if (head === '') return
+    this.#unsent = ''
+    this.socket.write(head, 'latin1')
   }
 
   write(bytes: Buffer): boolean {
@@ -163,6 +178,11 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader {
     if (this.#events === undefined) {
       // Bytes that nobody asked for: the connection cannot be trusted any more.
       this.abort()
+      return
+    }
+    if (this.#unsent !== '') {
+      // They were there before they were asked for, and whoever asks now gets another connection.
+      this.#onClose('closed')
       return
     }
     this.#isUntouched = false
@@ -287,6 +307,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader {
   #onClose(reason: string): void {
     if (this.#isClosed) return
     this.#isClosed = true
+    this.#unsent = ''
     this.deadline = Number.POSITIVE_INFINITY
     this.#deadlines.remove(this)
     const events = this.#events

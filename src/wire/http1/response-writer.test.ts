@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { Writable } from 'node:stream'
 import { describe, it } from 'node:test'
+import { turnWrites } from '../turn-writes.ts'
 import { NO_LINES, NO_NAMES } from './field-lines.ts'
 import { RequestHead, readRequestHead } from './head.ts'
 import { HEAD_LIMITS } from './message.ts'
@@ -24,10 +25,12 @@ class SlowSocket extends Writable {
   async take(): Promise<void> {
     while (this.#done.length > 0) {
       this.#done.shift()?.()
-      await new Promise(setImmediate)
+      await nextTurn()
     }
   }
 }
+
+const nextTurn = () => new Promise(setImmediate)
 
 function begin(framing: string) {
   const socket = new SlowSocket({ highWaterMark: 1 << 20 })
@@ -38,6 +41,7 @@ function begin(framing: string) {
   const response = Buffer.from(`HTTP/1.1 200 OK\r\n${framing}\r\n\r\n`)
   assert.ok(readResponseHead(response, 0, response.length, HEAD_LIMITS, 'GET', head) > 0)
   const writer = new ResponseWriter(socket as unknown as Socket, false)
+  turnWrites.gathers = true
   writer.reset()
   assert.ok(writer.respond(head, request, '', NO_NAMES, NO_LINES))
   return { socket, writer }
@@ -48,11 +52,41 @@ describe('bytes that are written', () => {
     const { socket, writer } = begin('content-length: 5')
     const bytes = Buffer.from('hello')
     writer.write(bytes, false, 5)
-    assert.ok(socket.writableLength > 0)
     assert.equal(writer.isWritten, true)
     bytes.fill('x')
+    await nextTurn()
+    assert.ok(socket.writableLength > 0)
     await socket.take()
     assert.match(socket.written.join(''), /\r\n\r\nhello$/)
+  })
+
+  it('a short response leaves when the turn is over, and in front of whatever follows it', async () => {
+    const { socket, writer } = begin('content-length: 10')
+    writer.write(Buffer.from('hello'), false, 5)
+    assert.equal(socket.writableLength, 0)
+    writer.write(Buffer.from('world'), false, 5)
+    assert.ok(socket.writableLength > 0)
+    await nextTurn()
+    await socket.take()
+    assert.match(socket.written.join('|'), /^HTTP\/1\.1 200 [^|]*\r\n\r\nhello\|world$/)
+  })
+
+  it('whoever ends the socket gets it with what was written on its way', async () => {
+    const { socket, writer } = begin('content-length: 5')
+    writer.write(Buffer.from('hello'), false, 5)
+    writer.settled.end()
+    await nextTurn()
+    await socket.take()
+    assert.match(socket.written.join(''), /\r\n\r\nhello$/)
+  })
+
+  it('a client that has not taken the response before is written to at once', async () => {
+    const { socket, writer } = begin('content-length: 5')
+    socket.write('before')
+    writer.write(Buffer.from('hello'), false, 5)
+    assert.ok(socket.writableLength > 'before'.length)
+    await socket.take()
+    assert.match(socket.written.join('|'), /^before\|HTTP[^|]*hello$/)
   })
 
   for (const [what, framing, asWire, sizes] of [

@@ -2,6 +2,7 @@
 // body. Guarded by bench/proxy.ts. Liberties: one object for all responses of a connection.
 
 import type { Socket } from 'node:net'
+import { type Leaving, turnWrites } from '../turn-writes.ts'
 import { CHUNK_END, chunkHead, LAST_CHUNK, renderTrailers } from './chunked.ts'
 import { type FieldLines, type NameSet, NO_LINES } from './field-lines.ts'
 import type { Fields } from './fields.ts'
@@ -12,10 +13,12 @@ import { dateLine, type OutgoingResponse, renderReplyHead, renderResponseHead } 
 
 /** Up to this much of a body is copied behind its head. */
 const SHORT_BODY = 16_384
+/** Up to this much of a response waits for the end of the turn. */
+const MAX_DEFERRED = 2 * SHORT_BODY
 
 export type ConnectionField = '' | 'close' | 'keep-alive'
 
-export class ResponseWriter {
+export class ResponseWriter implements Leaving {
   isBegun = false
   bytesSent = 0
   readonly #socket: Socket
@@ -24,6 +27,8 @@ export class ResponseWriter {
   #head = ''
   #isChunked = false
   #hasBody = true
+  /** Head and body of a short response, which leave when this turn of the event loop is over. */
+  #deferred: Buffer | string = ''
   /** Whether the socket was given bytes as they came, which it may still need. */
   #isLent = false
 
@@ -31,6 +36,12 @@ export class ResponseWriter {
   constructor(socket: Socket, lowersNames: boolean) {
     this.#socket = socket
     this.#lowersNames = lowersNames
+  }
+
+  /** The socket, with all on its way that was written before. */
+  get settled(): Socket {
+    if (this.#deferred !== '') this.leave()
+    return this.#socket
   }
 
   /** Whether the client has something of it, so that no other response can take its place. */
@@ -57,7 +68,7 @@ export class ResponseWriter {
   /** An interim response of the upstream's, such as 103. */
   interim(head: ResponseHead, dropped: NameSet): void {
     if (this.#lowersNames) lowerNames(head.fields)
-    this.#socket.write(renderResponseHead(head, { ...BARE, dropped }), 'latin1')
+    this.settled.write(renderResponseHead(head, { ...BARE, dropped }), 'latin1')
   }
 
   /** The head of a response that switches protocols; false where it cannot be written. */
@@ -66,7 +77,7 @@ export class ResponseWriter {
     if (this.#lowersNames) lowerNames(head.fields)
     const text = renderResponseHead(head, own)
     this.isBegun = true
-    if (text !== '') this.#socket.write(text, 'latin1')
+    if (text !== '') this.settled.write(text, 'latin1')
     return text !== ''
   }
 
@@ -130,7 +141,7 @@ export class ResponseWriter {
     if (head === '') return this.#lend(bytes)
     this.#head = ''
     if (bytes.length > SHORT_BODY) {
-      this.#socket.cork()
+      this.settled.cork()
       this.#socket.write(head, 'latin1')
       const more = this.#lend(bytes)
       this.#socket.uncork()
@@ -139,7 +150,16 @@ export class ResponseWriter {
     const both = Buffer.allocUnsafe(head.length + bytes.length)
     both.write(head, 0, 'latin1')
     bytes.copy(both, head.length)
-    return this.#socket.write(both)
+    return this.#defer(both)
+  }
+
+  /** What waits for the end of the turn does so no longer. */
+  leave(): void {
+    const bytes = this.#deferred
+    if (bytes === '') return
+    this.#deferred = ''
+    if (typeof bytes === 'string') this.#socket.write(bytes, 'latin1')
+    else this.#socket.write(bytes)
   }
 
   /** Bytes behind the head of a response that switched protocols. False: wait for drain. */
@@ -169,7 +189,7 @@ export class ResponseWriter {
     const head = this.#head + chunkHead(bytes.length)
     this.#head = ''
     if (bytes.length > SHORT_BODY) {
-      this.#socket.cork()
+      this.settled.cork()
       this.#socket.write(head, 'latin1')
       this.#lend(bytes)
       const more = this.#socket.write(CHUNK_END, 'latin1')
@@ -180,12 +200,12 @@ export class ResponseWriter {
     chunk.write(head, 0, 'latin1')
     bytes.copy(chunk, head.length)
     chunk.write(CHUNK_END, head.length + bytes.length, 'latin1')
-    return this.#socket.write(chunk)
+    return this.settled.write(chunk)
   }
 
   #lend(bytes: Buffer): boolean {
     this.#isLent = true
-    return this.#socket.write(bytes)
+    return this.settled.write(bytes)
   }
 
   #named(lines: FieldLines): FieldLines {
@@ -195,7 +215,19 @@ export class ResponseWriter {
   #flush(more: string): void {
     const text = this.#head + more
     this.#head = ''
-    this.#socket.write(text, 'latin1')
+    this.#defer(text)
+  }
+
+  /** A client that has not taken all that was written must be known to be slow at once. */
+  #defer(bytes: Buffer | string): boolean {
+    if (this.#deferred !== '') this.leave()
+    this.#deferred = bytes
+    if (bytes.length > MAX_DEFERRED || this.#socket.writableLength > 0) {
+      this.leave()
+      return !this.#socket.writableNeedDrain
+    }
+    turnWrites.add(this)
+    return true
   }
 }
 

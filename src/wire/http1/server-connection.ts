@@ -98,7 +98,7 @@ export class ServerConnection implements Downstream, Timed {
     }
     this.#go(this.#state.on.read)
     if (head.expectContinue && !this.#response.isBegun)
-      this.socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1')
+      this.#response.settled.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1')
     this.deadline = performance.now() + this.#limits.bodyTimeout
     this.resumeBody()
   }
@@ -154,7 +154,7 @@ export class ServerConnection implements Downstream, Timed {
 
   abort(): void {
     this.#events.closing?.('upstream')
-    this.socket.destroy()
+    this.#response.settled.destroy()
     this.#onClose('aborted')
   }
 
@@ -176,7 +176,7 @@ export class ServerConnection implements Downstream, Timed {
   /** Nobody is there any more for what the client may still send. */
   endTunnel(): void {
     this.#go(this.#state.on.leave)
-    closeGracefully(this.socket, this, this.#limits.writeTimeout)
+    closeGracefully(this.#response.settled, this, this.#limits.writeTimeout)
   }
 
   /** Closes when nothing is under way, be it a request that was sent before the client can know. */
@@ -195,7 +195,7 @@ export class ServerConnection implements Downstream, Timed {
     else if (isExchange && !isWhole && !this.#response.isBegun)
       this.#unreadable(refusalOf(refuse('body-timeout')))
     else {
-      this.socket.destroy()
+      this.#response.settled.destroy()
       this.#onClose(wasIdle ? 'idle' : isGone ? 'closed' : 'timeout')
     }
   }
@@ -335,7 +335,7 @@ export class ServerConnection implements Downstream, Timed {
     this.#sink = undefined
     if (!this.#keepsAlive || !isWhole || this.#isLast) {
       this.#go(this.#state.on.leave)
-      closeGracefully(this.socket, this, this.#limits.writeTimeout)
+      closeGracefully(this.#response.settled, this, this.#limits.writeTimeout)
       this.socket.resume()
       return
     }
@@ -372,13 +372,13 @@ export class ServerConnection implements Downstream, Timed {
   /** The client has closed its side: what came whole before is answered, half a request is not. */
   #goOnEnded(): void {
     const { isExchange, isWhole, hasResponded } = this.#state
-    if (!isExchange) endOnce(this.socket)
+    if (!isExchange) endOnce(this.#response.settled)
     else if (hasResponded) {
       this.#keepsAlive = false
       this.#finish()
     } else if (isWhole || this.#held.length > 0) this.#awaitClient()
     else {
-      this.socket.destroy()
+      this.#response.settled.destroy()
       this.#onClose('truncated-body')
     }
   }

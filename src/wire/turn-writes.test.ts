@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { TurnWrites } from './turn-writes.ts'
+
+const nextTurn = () => new Promise(setImmediate)
+
+describe('writes at the end of a turn', () => {
+  it('leave in their order, after all that runs now', async () => {
+    const writes = new TurnWrites()
+    const left: number[] = []
+    for (const one of [1, 2, 3]) writes.add({ leave: () => left.push(one) })
+    await Promise.resolve()
+    assert.deepEqual(left, [])
+    await nextTurn()
+    assert.deepEqual(left, [1, 2, 3])
+  })
+
+  it('do not wait for more than some others', async () => {
+    const writes = new TurnWrites()
+    const left: number[] = []
+    for (let one = 0; one < 40; one++) writes.add({ leave: () => left.push(one) })
+    assert.ok(left.length >= 32, `${left.length} have left`)
+    await nextTurn()
+    assert.deepEqual(
+      left,
+      Array.from({ length: 40 }, (_, one) => one),
+    )
+  })
+
+  it('leave where one of them has more to write', async () => {
+    const writes = new TurnWrites()
+    const left: string[] = []
+    const leave = () => {
+      left.push('first')
+      writes.add({ leave: () => left.push('more') })
+    }
+    writes.add({ leave })
+    await nextTurn()
+    await nextTurn()
+    assert.deepEqual(left, ['first', 'more'])
+  })
+
+  it('leave although another one throws', async () => {
+    const writes = new TurnWrites()
+    const left: string[] = []
+    for (let others = 0; others < 15; others++) writes.add({ leave: () => left.push('before') })
+    const thrown = new Error('planted')
+    const fail = () => {
+      throw thrown
+    }
+    // The sixteenth, so that it throws here and not out of the event loop.
+    assert.throws(() => writes.add({ leave: fail }), thrown)
+    writes.add({ leave: () => left.push('after') })
+    await nextTurn()
+    assert.equal(left.filter((word) => word === 'before').length, 15)
+    assert.deepEqual(left.slice(15), ['after'])
+  })
+
+  it('leave at once where turns bring one at a time, until they bring many again', async () => {
+    const writes = new TurnWrites()
+    let left = 0
+    const one = { leave: () => left++ }
+    for (let turn = 0; turn < 8; turn++) {
+      writes.add(one)
+      await nextTurn()
+    }
+    assert.equal(writes.gathers, false)
+    assert.equal(left, 8)
+    writes.add(one)
+    assert.equal(left, 9)
+    for (let added = 0; added < 200 && !writes.gathers; added++) writes.add(one)
+    assert.equal(writes.gathers, true)
+    writes.add(one)
+    writes.add(one)
+    const before = left
+    await nextTurn()
+    assert.equal(left, before + 3)
+    assert.equal(writes.gathers, true)
+  })
+})
