@@ -139,7 +139,6 @@ function collect(
       if (size > MAX_CARD) return
       const text = Buffer.concat(pieces).toString('utf8')
       change(text)
-        .catch((): Reply => UNREADABLE)
         .then((changed) => {
           if (isAborted) return
           if (typeof changed !== 'string') {
@@ -149,6 +148,8 @@ function collect(
           flow.write(Buffer.from(changed))
           flow.end()
         })
+        // A bug of ours: it is reported, and the client gets no card.
+        .catch((error: unknown) => flow.fail(error))
     },
     resume: () => flow.drained(),
     abort() {

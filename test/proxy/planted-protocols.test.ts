@@ -1,19 +1,38 @@
 import assert from 'node:assert/strict'
+import { generateKeyPairSync, sign } from 'node:crypto'
 import { createServer, request, type Server } from 'node:http'
 import { after, before, describe, it } from 'node:test'
 import { openMetrics } from '../../src/cli/fleet.ts'
+import { payloadsToSign, withSignatures } from '../../src/protocols/a2a/signed-card.ts'
 import type { CallOutName } from '../../src/proxy/call-outs.ts'
 import { Gateway } from '../../src/proxy/gateway.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { steady } from '../steady-settings.ts'
 import { free } from './doorstep.ts'
 import { listen } from './harness.ts'
-import { arm, disarm, hasThrown, plantEverywhere, plantInProgram, unplant } from './planted.ts'
+import {
+  arm,
+  disarm,
+  hasThrown,
+  PLANTED_CARD,
+  plantEverywhere,
+  plantInProgram,
+  unplant,
+} from './planted.ts'
 import { type LogLine, modelOf, settingsOf, until } from './whole-gateway.ts'
 
 /* A throw where calls to models, tools and agents are read, guarded, translated and counted. */
 
-type Call = 'model' | 'translated' | 'stream' | 'tool' | 'agent' | 'counted'
+type Call =
+  | 'model'
+  | 'translated'
+  | 'stream'
+  | 'tool'
+  | 'list'
+  | 'agent'
+  | 'card'
+  | 'counted'
+  | 'delayed'
 
 interface Plant {
   readonly call: Call
@@ -34,6 +53,11 @@ const PLANTS: readonly Plant[] = [
   { call: 'tool', place: 'sending to an MCP server', callOut: 'delivery', seen: 500 },
   { call: 'tool', place: 'a message of an MCP server', callOut: 'delivery', seen: 500 },
   { call: 'tool', place: 'a guard', callOut: 'delivery', seen: 500 },
+  { call: 'model', place: 'the latency of a provider', callOut: 'response', seen: 500 },
+  { call: 'list', place: 'a long list of an MCP server', callOut: 'delivery', seen: 500 },
+  { call: 'card', place: 'the signature of a card', callOut: 'response', seen: 500 },
+  { call: 'delayed', place: 'delay at traffic of route', callOut: 'policy', seen: 500 },
+  { call: 'delayed', place: 'delay, later', callOut: 'policy', seen: 500 },
   { call: 'agent', place: 'reading a message to an agent', callOut: 'backend', seen: 500 },
   { call: 'counted', place: 'remoteRateLimit at traffic of route', callOut: 'policy', seen: 500 },
   { call: 'counted', place: 'remoteRateLimit, later', callOut: 'policy', seen: 500 },
@@ -55,16 +79,39 @@ const CHUNK = {
 }
 const RESULT = { jsonrpc: '2.0', id: 1, result: { content: [{ type: 'text', text: 'hi' }] } }
 
+/** More than is filtered in one turn. */
+const TOOLS = Array.from({ length: 2_000 }, (_, n) => ({ name: `tool${n}`, inputSchema: {} }))
+
+const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const KEYS = { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'one', alg: 'ES256' }] }
+
+function signedCard(): string {
+  const card = JSON.stringify({ name: PLANTED_CARD, url: 'http://agent.test/' })
+  const header = Buffer.from('{"alg":"ES256","kid":"one"}').toString('base64url')
+  const signatures = (payloadsToSign(card, []) ?? []).map((payload) => {
+    const input = `${header}.${Buffer.from(payload).toString('base64url')}`
+    const key = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const
+    const signature = sign('sha256', Buffer.from(input), key).toString('base64url')
+    return { protected: header, signature }
+  })
+  return withSignatures(card, [], signatures)
+}
+
+const CARD = signedCard()
+
 const PROMPT = { model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'hello' }] }
 const rpc = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params })
 
-const REQUESTS: Readonly<Record<Call, { path: string; body: object }>> = {
+const REQUESTS: Readonly<Record<Call, { path: string; body?: object }>> = {
   model: { path: '/v1/chat/completions', body: PROMPT },
   translated: { path: '/v1/chat/completions', body: PROMPT },
   stream: { path: '/v1/chat/completions', body: { ...PROMPT, stream: true } },
   tool: { path: '/mcp', body: rpc('tools/call', { name: 'echo', arguments: { a: 'hello' } }) },
   agent: { path: '/', body: rpc('message/send', { message: { messageId: '1', parts: [] } }) },
   counted: { path: '/', body: {} },
+  list: { path: '/list', body: rpc('tools/list', {}) },
+  card: { path: '/.well-known/agent-card.json' },
+  delayed: { path: '/', body: {} },
 }
 
 describe('a throw in a call to a model, a tool or an agent', () => {
@@ -88,6 +135,11 @@ describe('a throw in a call to a model, a tool or an agent', () => {
           return
         }
         response.setHeader('content-type', 'application/json')
+        if (url === '/keys') return void response.end(JSON.stringify(KEYS))
+        if (url.endsWith('agent-card.json')) return void response.end(CARD)
+        if (url === '/list') {
+          return void response.end(JSON.stringify({ ...RESULT, result: { tools: TOOLS } }))
+        }
         const body = url.startsWith('/mcp') ? RESULT : /messages/.test(url) ? MESSAGE : COMPLETION
         response.end(JSON.stringify(body))
       })
@@ -117,7 +169,18 @@ describe('a throw in a call to a model, a tool or an agent', () => {
           { guardrails: { request: guard } },
           { mcp: { targets: [{ name: 'one', mcp: { host, path: '/mcp' } }] } },
         ),
+        route(
+          'list',
+          { mcpAuthorization: { rules: [{ deny: "mcp.tool.name == 'tool7'" }] } },
+          { mcp: { targets: [{ name: 'one', mcp: { host, path: '/list' } }] } },
+        ),
         route('agent', {}, { host, policies: { a2a: {} } }),
+        route(
+          'card',
+          {},
+          { host, policies: { a2a: { verify: { jwks: { url: `http://${host}/keys` } } } } },
+        ),
+        route('delayed', { delay: { duration: '1ms' } }, { host }),
         route(
           'counted',
           {
@@ -154,7 +217,7 @@ describe('a throw in a call to a model, a tool or an agent', () => {
     return new Promise((resolve, reject) => {
       const own = request(
         {
-          ...{ host: '127.0.0.1', port, path, method: 'POST' },
+          ...{ host: '127.0.0.1', port, path, method: body === undefined ? 'GET' : 'POST' },
           headers: {
             host: `${call}.test`,
             'content-type': 'application/json',
@@ -166,7 +229,7 @@ describe('a throw in a call to a model, a tool or an agent', () => {
           response.resume()
         },
       )
-      own.on('error', reject).end(JSON.stringify(body))
+      own.on('error', reject).end(body && JSON.stringify(body))
     })
   }
 

@@ -13,6 +13,7 @@ import { UsageReservation } from '../../src/program/usage-reservation.ts'
 import { StreamMasker } from '../../src/protocols/llm/guards/masker.ts'
 import { recognizerOf } from '../../src/protocols/llm/guards/recognizers.ts'
 import { HttpMcpServer } from '../../src/protocols/mcp/http-server.ts'
+import { InOrder } from '../../src/protocols/mcp/in-order.ts'
 import { Relay } from '../../src/protocols/mcp/relay.ts'
 import { ConnectionCounts } from '../../src/proxy/connection-counts.ts'
 import { Decisions } from '../../src/proxy/decisions.ts'
@@ -85,6 +86,8 @@ export function plantEverywhere(): void {
     [StreamMasker.prototype, 'push', 'a guarded stream'],
     [HttpMcpServer.prototype, 'send', 'sending to an MCP server'],
     [Relay.prototype, 'received', 'a message of an MCP server'],
+    [InOrder.prototype, 'after', 'a long list of an MCP server'],
+    [ProviderSelection.prototype, 'responded', 'the latency of a provider'],
     [Delivery.prototype, 'start', 'delivery'],
     [Delivery.prototype, 'stop', 'stopping a delivery'],
     [Delivery.prototype, 'accepts', 'reading a response head'],
@@ -114,8 +117,24 @@ export function plantEverywhere(): void {
     [Terminators.prototype, 'get', 'planning ports'],
   ] as const)
     plantIn(owner, name, place)
+  plantInCards()
   plantInRules()
   for (const policy of POLICIES) plantInPolicy(policy)
+}
+
+/** What the canonical form of a card with this name is made into, in a later turn. */
+export const PLANTED_CARD = 'planted-card'
+
+function plantInCards(): void {
+  const { from } = Buffer
+  Object.assign(Buffer, {
+    from(value: string, ...rest: never[]) {
+      const isCard = typeof value === 'string' && value.includes(PLANTED_CARD)
+      if (isCard) trip('the signature of a card')
+      return from(value, ...rest)
+    },
+  })
+  restores.push(() => Object.assign(Buffer, { from }))
 }
 
 /** The index; and a header that rules may read, which throws in the middle of their expression. */

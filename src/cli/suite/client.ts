@@ -48,9 +48,12 @@ const UNSENT: ReadonlySet<string> = new Set([
   'ERR_HTTP_INVALID_HEADER_VALUE',
 ])
 
-/** Whether the address is told by PROXY protocol rather than bound. */
-export function needsProxyHeader({ from }: Pick<Case, 'from'>): boolean {
-  return from !== undefined && !isLoopback(from)
+/**
+ * Whether the address is told by PROXY protocol rather than bound. A method of that name would be
+ * taken for its header, so that one comes before it.
+ */
+export function needsProxyHeader({ from, method }: Pick<Case, 'from' | 'method'>): boolean {
+  return method === 'PROXY' || (from !== undefined && !isLoopback(from))
 }
 
 function isLoopback(address: string): boolean {
@@ -62,7 +65,7 @@ async function open(one: Case, { port, isEncrypted }: Door, authority: Authority
   const localAddress = from !== undefined && isLoopback(from) ? { localAddress: from } : {}
   const socket = connect({ port, host: '127.0.0.1', ...localAddress })
   await opened(socket, 'connect')
-  if (from !== undefined && needsProxyHeader(one)) socket.write(proxyHeader(from, port))
+  if (needsProxyHeader(one)) socket.write(proxyHeader(from, port))
   if (!isEncrypted) return socket
   const servername = one.sni === false ? '' : (one.sni ?? one.host.replace(/:\d+$/, ''))
   const own = certificate && authority.issue(certificate.subject, certificate.names)
@@ -88,7 +91,8 @@ function opened(socket: Socket, event: 'connect' | 'secureConnect'): Promise<voi
   })
 }
 
-function proxyHeader(from: string, port: number): string {
+function proxyHeader(from: string | undefined, port: number): string {
+  if (from === undefined || isLoopback(from)) return 'PROXY UNKNOWN\r\n'
   const [family, to] = isIPv6(from) ? ['TCP6', '::1'] : ['TCP4', '127.0.0.1']
   return `PROXY ${family} ${from} ${to} 40000 ${port}\r\n`
 }
