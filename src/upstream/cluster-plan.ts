@@ -62,7 +62,7 @@ const KINDS: ReadonlySet<string> = new Set<keyof Values>([
 ])
 
 /** Those that a cluster is made of; the others run for each request and leave it as it is. */
-export function clusterPolicies(policies: readonly Attached[]): readonly Attached[] {
+function clusterPolicies(policies: readonly Attached[]): readonly Attached[] {
   return policies.filter(({ kind, section }) => section === 'backend' && KINDS.has(kind))
 }
 

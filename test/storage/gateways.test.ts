@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -169,6 +169,8 @@ describe('gateways with a database', { skip: SKIPPED }, () => {
     try {
       await c.api('PUT', '/config/resources/routes/kept', direct('kept', 203))
       await until('it is served', async () => (await c.get('/kept')) === 203)
+      // Written after it serves: whoever is killed before that has the edit in the database alone.
+      await until('it is on disk', () => readFileSync(stateFile, 'utf8').includes('kept'))
       await server.stop('SIGQUIT')
       await c.restart()
       await until('it serves', async () => (await c.get('/kept')) === 203)

@@ -3,8 +3,12 @@ import type { Snapshot } from './rows.ts'
 
 const VERSION = 1
 
-/** Milliseconds between two writes: all of it is written, and edits may come one after the other. */
-const PACE = 1_000
+/**
+ * All of it is written, and edits may come one after the other: the pause after a write is this
+ * many times what it took, up to a second. Until it is over, a gateway that is killed while the
+ * database is down too comes back with the edit before.
+ */
+const PAUSE = { times: 20, max: 1_000 } as const
 
 /** The last rows of the database, as they are there: secrets in it are encrypted. */
 export class StateFile {
@@ -36,11 +40,13 @@ export class StateFile {
   write(snapshot: () => Snapshot): void {
     this.#next = snapshot
     this.#timer ??= setTimeout(() => {
+      const began = performance.now()
       this.flush()
+      const pause = Math.min((performance.now() - began) * PAUSE.times, PAUSE.max)
       this.#timer = setTimeout(() => {
         this.#timer = undefined
         if (this.#next !== undefined) this.write(this.#next)
-      }, PACE).unref()
+      }, pause).unref()
     }).unref()
   }
 
