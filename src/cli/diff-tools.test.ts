@@ -75,7 +75,7 @@ describe('portcullis diff about tools', () => {
       out,
       /newly admitted at listener default\/default, route mcp, backend mcp: write\n/,
     )
-    assert.match(out, /MCP message \{"jsonrpc":"2.0"/)
+    assert.match(out, /body \{"jsonrpc":"2.0"/)
   })
 
   it('and which is newly denied, by the name that clients know', async () => {

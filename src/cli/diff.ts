@@ -2,6 +2,7 @@ import { compareModels } from '../analysis/diff/compare.ts'
 import type { Difference, SemanticDiff } from '../analysis/diff/difference.ts'
 import type { ExampleRequest } from '../analysis/diff/example.ts'
 import { compareMessages } from '../analysis/diff/messages.ts'
+import { compareModelCalls } from '../analysis/diff/model-calls.ts'
 import { renderCount, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import { visible } from '../diagnostics/text-cells.ts'
@@ -124,9 +125,10 @@ export function compare(before: Model, after: Model): SemanticDiff {
     const read = { old: old.headersRead, now: now.headersRead }
     const requests = compareModels(before, after, decide, read)
     const messages = compareMessages(before, after, decide)
+    const calls = compareModelCalls(before, after, decide)
     return {
-      differences: [...requests.differences, ...messages.differences],
-      untold: [...requests.untold, ...messages.untold],
+      differences: [...requests.differences, ...messages.differences, ...calls.differences],
+      untold: [...requests.untold, ...messages.untold, ...calls.untold],
     }
   } finally {
     old.close()
@@ -252,7 +254,7 @@ export function exampleLines(example: ExampleRequest): readonly string[] {
   return [
     ...(example.isConnection ? ['a connection'] : asked),
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-    ...(example.message === undefined ? [] : [`MCP message ${example.message.body}`]),
+    ...(example.message === undefined ? [] : [`body ${example.message.body}`]),
     ...Object.entries(identity).map(([variable, value]) => `${variable} ${toExactJson(value)}`),
     ...(sni === undefined ? [] : [`SNI ${sni}`]),
     ...(certificate === undefined ? [] : [certificateText(certificate)]),

@@ -43,6 +43,7 @@ const decision = z.object({
   listener: z.string().optional(),
   route: z.string().optional(),
   backend: z.string().optional(),
+  provider: z.string().optional(),
   method: z.string().optional(),
   host: z.string().optional(),
   path: z.string().optional(),

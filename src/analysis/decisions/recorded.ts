@@ -20,6 +20,8 @@ export interface RecordedDecision {
   readonly listener?: string
   readonly route?: string
   readonly backend?: string
+  /** Of an AI backend: the one that was looked at. */
+  readonly provider?: string
   readonly method?: string
   readonly host?: string
   readonly path?: string

@@ -8,6 +8,7 @@ import type { ExampleRequest } from '../diff/example.ts'
 import { unlookedKinds } from '../diff/unlooked.ts'
 import { type Point, pointsOf, type Reading } from '../points.ts'
 import { TRUE } from '../symbolic/outcome.ts'
+import { byProviders, servingModel } from './called-models.ts'
 import { credentialsIn, type KnownCredentials } from './credentials.ts'
 import { type Judged, judgeWay, mayBeUnserved } from './judge.ts'
 import { KnownValues } from './known-values.ts'
@@ -234,8 +235,8 @@ function judgeOn(
     return { kind: 'unknown', on: [`how it was written (\`http.${read}\` differs)`] }
   }
   const old = before
-    ? entriesFor(before, door(recorded), recorded.route, recorded).map((entry) =>
-        withMessage(entry, recorded.server, before.messages),
+    ? servingModel(entriesFor(before, door(recorded), recorded.route, recorded), recorded).map(
+        (entry) => withMessage(entry, recorded.server, before.messages),
       )
     : undefined
   const known = knownRequest(recorded)
@@ -243,14 +244,19 @@ function judgeOn(
     const all = entriesFor(ways, routed.listener, route, recorded, before).map((entry) =>
       withMessage(entry, recorded.server, ways.messages),
     )
-    const own = all.filter((entry) => isConnection || mayTake(entry, known))
+    const able = all.filter((entry) => isConnection || mayTake(entry, known))
+    const own = servingModel(able, recorded)
     if (own.length === 0) return [{ kind: 'refused', reason: 'no route takes it', route }]
     const odd =
       before && old && (oddity(own, old, recorded) ?? unseenCertificate(own, before, recorded))
     if (odd !== undefined) return [{ kind: 'unknown', on: [odd], route }]
     const byWay = Map.groupBy(own, ({ way }) => way).values()
     return [...byWay].map((same) => ({
-      ...anyOf(same.map((entry) => judgeWay(entry, recorded, credentials))),
+      ...byProviders(
+        same,
+        same.map((entry) => judgeWay(entry, recorded, credentials)),
+        recorded,
+      ),
       route,
     }))
   })
@@ -284,16 +290,6 @@ function knownRequest(recorded: RecordedRequest): KnownValues {
 function mayTake({ match }: Entry, known: KnownValues): boolean {
   if (match === undefined) return true
   return (evaluateKnown(match.condition.term, STAGES.traffic, known).outcomes & TRUE) !== 0
-}
-
-/** Of several providers one that may be asked is enough. */
-function anyOf(judged: readonly Judged[]): Judged {
-  const [first, ...others] = judged
-  if (first === undefined || others.length === 0) return first ?? { kind: 'unknown', on: [] }
-  if (judged.some(isAdmitted)) return { kind: 'admitted' }
-  const unknown = judged.find(({ kind }) => kind === 'unknown')
-  if (unknown?.kind !== 'unknown') return first
-  return { ...unknown, mayBeUnserved: mayBeUnserved(judged) }
 }
 
 /** What else is different on the way, and decides as well; undefined: nothing. */

@@ -22,6 +22,8 @@ export interface RecordedRequest {
   readonly port: number | undefined
   readonly route: string
   readonly backend: string | undefined
+  /** Of an AI backend, those that were looked at; empty: the records do not tell. */
+  readonly providers: ReadonlySet<string>
   /** The authentication that turned it away, where one did, and why. */
   readonly authentication: { readonly refusedBy: PolicyName; readonly reason: string } | undefined
   /** `csrf` rejected it, before any authentication. */
@@ -79,6 +81,7 @@ function requestOf(records: readonly RecordedDecision[]): RecordedRequest {
     port: last.port,
     route: last.route ?? '',
     backend: records.find(({ backend }) => backend !== undefined)?.backend,
+    providers: new Set(records.flatMap(({ provider }) => provider ?? [])),
     authentication: refusalIn(denied),
     isCrossSite: denied?.kind === 'csrf',
     passed: passedIn(records, denied),

@@ -45,6 +45,8 @@ export interface Entry {
   readonly points: readonly Point[]
   /** Of messages to one MCP server, about one kind of what it offers. */
   readonly message?: AskedMessage
+  /** Of calls to one model, by the name that clients call it. */
+  readonly model?: string
 }
 
 export interface AskedMessage {

@@ -29,7 +29,7 @@ export interface ExampleRequest {
   readonly identity: Readonly<Record<string, JsonObject>>
   /** How its connection begins, where the listener of either side reads PROXY headers. */
   readonly proxyHeader?: 'None' | 'V1' | 'V2'
-  /** To an MCP server: what is asked for as clients name it, and the body. */
+  /** To an MCP server or a model: what is asked for as clients name it, and the body. */
   readonly message?: { readonly about: string; readonly body: string }
 }
 
@@ -48,6 +48,7 @@ export function exampleOf(world: World, entry: Entry, facts: Facts): ExampleRequ
     Object.entries(others).filter(([name]) => !ADDRESSES.has(name)),
   )
   const { hostname } = destination
+  const hasBody = entry.message !== undefined || entry.model !== undefined
   // The header is the host as the client wrote it.
   const { host: written, ...headers } = textsOf(request['headers'])
   const host = written ?? request['host'] ?? hostOf(entry)
@@ -56,8 +57,8 @@ export function exampleOf(world: World, entry: Entry, facts: Facts): ExampleRequ
     backend: entry.backend,
     isConnection: entry.match === undefined,
     provider: entry.provider,
-    method: text(request['method'], entry.message === undefined ? 'GET' : 'POST'),
-    path: text(request['path'], '/'),
+    method: text(request['method'], hasBody ? 'POST' : 'GET'),
+    path: text(request['path'], entry.model === undefined ? '/' : CALL_PATH),
     query: text(request['query'], queryOf(parameters)),
     host: text(host, 'example.com'),
     headers,
@@ -66,6 +67,7 @@ export function exampleOf(world: World, entry: Entry, facts: Facts): ExampleRequ
     certificate: certificateOf(certificate, entry),
     identity: identitiesIn(world, facts, entry),
     ...(entry.message === undefined ? {} : { message: messageIn(world, entry.message) }),
+    ...(entry.model === undefined ? {} : { message: callIn(world, entry.model) }),
   }
 }
 
@@ -83,6 +85,17 @@ function messageIn(world: World, { part, prefix, ...asked }: AskedMessage) {
   const params = method === 'completion/complete' ? { ref } : { [MEMBERS[part]]: about, ...own }
   const message = { jsonrpc: '2.0', id: 1, method, params }
   return { about, body: JSON.stringify(message, asJson) }
+}
+
+/** Where calls are made in examples; rules decide about others as about this one. */
+export const CALL_PATH = '/v1/chat/completions'
+
+/** A call with the fields that matter. */
+function callIn(world: World, model: string) {
+  const { llm = {} } = world as Readonly<Record<string, JsonObject>>
+  const messages = [{ role: 'user', content: text(llm['prompt'], 'hello') }]
+  const call = { ...((llm['params'] ?? {}) as JsonObject), model, messages }
+  return { about: `model ${model}`, body: JSON.stringify(call, asJson) }
 }
 
 function asJson(_: string, value: unknown): unknown {

@@ -106,10 +106,12 @@ export function withModelRules(entries: readonly Entry[]): readonly Entry[] {
   if (reading.size === 0) return entries
   return entries.map((entry) =>
     reading.has(keyOf(entry))
-      ? { ...entry, unlooked: { ...entry.unlooked, 'rules about models': '' } }
+      ? { ...entry, unlooked: { ...entry.unlooked, [RULES_ABOUT_MODELS]: '' } }
       : entry,
   )
 }
+
+export const RULES_ABOUT_MODELS = 'rules about models'
 
 function readsModel({ provider, points }: Entry): boolean {
   if (provider === undefined) return false

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { runWith } from './fixtures/run.ts'
+
+const FOLDER = mkdtempSync(join(tmpdir(), 'diff-models-'))
+after(() => rmSync(FOLDER, { recursive: true }))
+
+let count = 0
+function file(rule: string, more = ''): string {
+  const path = join(FOLDER, `${count++}.yaml`)
+  const keys = ['eng', 'ops'].map(
+    (team) => `{ key: sk-1234567890-${team}, metadata: { team: ${team} } }`,
+  )
+  writeFileSync(
+    path,
+    `gateways: { default: { port: 4000 } }
+llm:
+  policies: { apiKey: { keys: [${keys.join(', ')}] } }
+  models:
+  - { name: fast, provider: openAI, params: { apiKey: x } }
+  - { name: smart, provider: openAI, params: { apiKey: x }, authorization: { rules: [${rule}] } }
+${more}`,
+  )
+  return path
+}
+
+interface Said {
+  readonly differences: readonly {
+    readonly kind: string
+    readonly example: {
+      readonly identity: { readonly apiKey?: Readonly<Record<string, unknown>> }
+      readonly message?: { readonly about: string; readonly body: string }
+    }
+  }[]
+  readonly untold: readonly { readonly why: string }[]
+}
+
+async function diff(before: string, now: string): Promise<Said> {
+  const { out, err } = await runWith(['diff', before, now, '--json'])
+  assert.equal(err, '')
+  return JSON.parse(out) as Said
+}
+
+const models = ({ differences }: Said) =>
+  differences.flatMap(({ kind, example: { message, identity } }) =>
+    message === undefined ? [] : [`${kind} ${message.about} ${identity.apiKey?.['team']}`],
+  )
+
+const ENG = `{ require: "apiKey.team == 'eng'" }`
+
+describe('portcullis diff about models', () => {
+  it('says which caller newly reaches which model, with a call that shows it', async () => {
+    const both = `{ require: "apiKey.team in ['eng', 'ops']" }`
+    const said = await diff(file(ENG), file(both))
+    assert.deepEqual(models(said), ['admitted model smart ops'])
+    const [found] = said.differences.filter(({ example }) => example.message !== undefined)
+    assert.equal(JSON.parse(found?.example.message?.body ?? '{}').model, 'smart')
+    assert.deepEqual(models(await diff(file(both), file(ENG))), ['refused model smart ops'])
+    const { out } = await runWith(['diff', file(ENG), file(both)])
+    assert.match(out, /newly admitted at .*provider smart: model smart\n/)
+  })
+
+  it('looks at fields of calls, and at rules that begin to read the model', async () => {
+    const short = `{ require: "apiKey.team == 'eng' && llm.params.max_tokens < 100" }`
+    assert.deepEqual(models(await diff(file(ENG), file(short))), ['refused model smart eng'])
+    const named = `{ require: "apiKey.team == 'eng' && llm.requestModel == 'smart'" }`
+    assert.deepEqual(models(await diff(file(ENG), file(named))), [])
+  })
+
+  it('says by name of which models it does not know', async () => {
+    const added = '  - { name: huge, provider: openAI, params: { apiKey: x } }\n'
+    const said = await diff(file(ENG), file(ENG, added))
+    assert.ok(
+      said.untold.some(({ why }) => why.includes('models[huge]')),
+      JSON.stringify(said.untold),
+    )
+    const other = await diff(file(ENG), file(ENG))
+    assert.deepEqual([other.differences, other.untold], [[], []])
+  })
+})
