@@ -5,10 +5,11 @@ import type { Model } from '../../model/model.ts'
 import { isText } from '../mcp-facts.ts'
 import type { Fact } from '../symbolic/attribute-tree.ts'
 import { WITHOUT_MEANING } from './accounts.ts'
-import { search } from './compare.ts'
+
 import type { Decide, Difference, SemanticDiff, Untold } from './difference.ts'
 import { type Entry, isSameEntry, type Ways, waysThrough } from './entries.ts'
 import { CALL_PATH } from './example.ts'
+import { search } from './search.ts'
 import { RULES_ABOUT_MODELS } from './unlooked.ts'
 
 /**
