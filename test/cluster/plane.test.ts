@@ -1,7 +1,6 @@
 // What holds of the whole control plane, all on one cluster.
 
 import { after, before, describe } from 'node:test'
-import { describeCommands } from './commands.ts'
 import { describeFaults } from './faults.ts'
 import { Forwarder } from './forwarder.ts'
 import { missing } from './harness.ts'
@@ -20,7 +19,7 @@ describe('a control plane', options, () => {
   let apiServer: Forwarder
   before(async () => {
     const values = { inferenceExtension: { enabled: true }, xBackend: { enabled: true } }
-    plane = await startPlane({ ports: 73, audit: true, values })
+    plane = await startPlane({ ports: 72, audit: true, values })
     apiServer = new Forwarder(plane.cluster.port)
     await apiServer.open()
     plane.controllerStart = {
@@ -40,7 +39,6 @@ describe('a control plane', options, () => {
   // The first: it has names that others have, too.
   describePages(() => plane)
   describeSpecification(() => plane)
-  describeCommands(() => plane)
   describeIsolation(() => plane)
   describeInference(() => plane)
   describeFaults(() => ({ plane, apiServer }))
