@@ -18,7 +18,7 @@ const WITH: Readonly<Record<ProxyProtocol['version'], readonly Opening[]>> = {
 }
 
 /** What the listener takes. Who the client is follows from it, the same for all that take it. */
-export function openingsOf({ where, points }: Entry): readonly Opening[] {
+function openingsOf({ where, points }: Entry): readonly Opening[] {
   const own = points[0]?.effective.get('proxyProtocol')?.[0].value as ProxyProtocol | undefined
   if (own === undefined) return canMistake(where) ? WITHOUT : ['None']
   const { mode, version } = own
