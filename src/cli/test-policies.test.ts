@@ -81,11 +81,14 @@ describe('portcullis test', () => {
         indent === '  ' ? 'config:\n' : 'port: 8080\n',
         (line) => `${line}${required}`,
       )
-      // A method that looks like the header is none.
-      for (const from of ['', 'from: 127.0.0.9, ', 'from: 203.0.113.7, ', 'method: PROXY, ']) {
-        const file = join(FOLDER, 'proxied.yaml')
-        writeFileSync(file, `name: proxied\n${config}requests:\n- { ${from}expect: 201 }\n`)
-        assert.match((await run(file)).out, /proxied: 1 of 1 passed/, from)
+      const froms = ['', 'from: 127.0.0.9, ', 'from: 203.0.113.7, ']
+      for (const from of froms) {
+        // A method that looks like the header is none: the rules deny it.
+        for (const expected of ['expect: 201', 'method: PROXY, expect: 403']) {
+          const file = join(FOLDER, 'proxied.yaml')
+          writeFileSync(file, `name: proxied\n${config}requests:\n- { ${from}${expected} }\n`)
+          assert.match((await run(file)).out, /proxied: 1 of 1 passed/, `${from}${expected}`)
+        }
       }
     })
   }

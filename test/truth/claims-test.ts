@@ -66,8 +66,6 @@ function isSayable({ probes, old }: Pair, index: number): boolean {
   const own = portsOf(tree).find((one) => one.port === port)
   if (transport.isHttp2) return false
   if (own === undefined || own.isSecure !== (tls !== undefined)) return false
-  // The gateway under test reads PROXY headers, and rejects what looks like one.
-  if (request.method === 'PROXY') return false
   if ((proxyProtocolOf(tree) === undefined) !== (proxy === undefined)) return false
   const version = proxyProtocolOf(tree)?.['version'] ?? 'V2'
   if (proxy !== undefined && version !== 'All' && version !== `V${proxy.version}`) return false
