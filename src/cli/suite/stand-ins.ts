@@ -1,6 +1,5 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { AnyMethodServer } from './any-method.ts'
 import type { Suite } from './format.ts'
 import { type Offered, respondTo } from './mcp-stand-in.ts'
 
@@ -18,7 +17,7 @@ export interface Arrival {
 export class StandIns {
   readonly arrivals: Arrival[] = []
   readonly #answers: Suite['backends']
-  readonly #servers = new Map<string, Server>()
+  readonly #servers = new Map<string, AnyMethodServer>()
   /** Those that are servers of MCP. */
   readonly #mcp: ReadonlyMap<string, Offered>
 
@@ -30,24 +29,26 @@ export class StandIns {
   async open(names: Iterable<string>): Promise<ReadonlyMap<string, number>> {
     const ports = new Map<string, number>()
     for (const name of names) {
-      const server = createServer((request, response) => void this.#answer(name, request, response))
+      const server = new AnyMethodServer((method, ...args) => {
+        void this.#answer(name, method, ...args)
+      })
       this.#servers.set(name, server)
-      server.listen(0, '127.0.0.1')
-      await once(server, 'listening')
-      ports.set(name, (server.address() as AddressInfo).port)
+      ports.set(name, await server.listen())
     }
     return ports
   }
 
   close(): void {
-    for (const server of this.#servers.values()) {
-      server.close()
-      server.closeAllConnections()
-    }
+    for (const server of this.#servers.values()) server.close()
   }
 
-  async #answer(backend: string, request: IncomingMessage, response: ServerResponse) {
-    const { method = '', url = '' } = request
+  async #answer(
+    backend: string,
+    method: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ) {
+    const { url = '' } = request
     const headers = Object.fromEntries(
       Object.entries(request.headersDistinct).map(([name, values]) => [
         name,
