@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import pg from 'pg'
+import type pg from 'pg'
 import type {
   BudgetPlace,
   BudgetStore,
@@ -7,6 +7,7 @@ import type {
   BudgetUse,
   Shortage,
 } from '../exchange/budget-store.ts'
+import { openPool } from '../sources/database/connection-pool.ts'
 import { migrate } from '../sources/database/migrations.ts'
 
 /** Milliseconds. A call to a model waits for this, and its client gets 503 after it. */
@@ -44,7 +45,7 @@ export class DatabaseBudgets implements BudgetStore {
 
   constructor(options: DatabaseBudgetsOptions) {
     this.#options = options
-    this.#pool = new pg.Pool({
+    this.#pool = openPool({
       connectionString: options.url,
       connectionTimeoutMillis: TIMEOUTS.connect,
       statement_timeout: TIMEOUTS.statement,
@@ -52,11 +53,8 @@ export class DatabaseBudgets implements BudgetStore {
       idleTimeoutMillis: TIMEOUTS.idle,
       max: options.maxConnections,
       keepAlive: true,
-      allowExitOnIdle: true,
       application_name: 'portcullis budgets',
     })
-    // A connection that breaks while nobody uses it is replaced when the next one is needed.
-    this.#pool.on('error', () => {})
   }
 
   async take(asked: BudgetTake): Promise<Shortage | undefined> {

@@ -319,6 +319,35 @@ describe('a store', { skip: SKIPPED }, () => {
     }
   })
 
+  it('fails a write whose connection ends between two statements, and that alone', async () => {
+    const url = await server.database()
+    const a = await opened(url)
+    const failures: unknown[] = []
+    const fail = (error: unknown) => failures.push(error)
+    process.on('uncaughtException', fail)
+    try {
+      const outcome = await a.store.change(
+        async () => {
+          const others = 'datname = current_database() and pid <> pg_backend_pid()'
+          await server.query(
+            `select pg_terminate_backend(pid) from pg_stat_activity where ${others}`,
+            [],
+            url,
+          )
+          await wait(100)
+          return { rows: [] }
+        },
+        { author: 'alice', action: 'set', comment: '' },
+      )
+      assert.equal(outcome.kind, 'unavailable')
+      await until('it is back', () => a.store.state.isConnected)
+      assert.equal((await a.write(set('routes', 'new', route('new')))).kind, 'stored')
+      assert.deepEqual(failures, [])
+    } finally {
+      process.off('uncaughtException', fail)
+    }
+  })
+
   it('is read anew if its history is another than what is known', async () => {
     const url = await server.database()
     const [a, b] = [await opened(url), await opened(url)]

@@ -1,4 +1,5 @@
-import pg from 'pg'
+import type pg from 'pg'
+import { openPool } from './connection-pool.ts'
 import { type Queries, withLock } from './migrations.ts'
 
 /** A record of a decision, as far as the table has to know it. */
@@ -55,17 +56,15 @@ export class DecisionTable<T extends StoredDecision> {
   constructor(options: DecisionTableOptions) {
     this.#options = options
     // Connections of its own: changes of the configuration do not wait for records.
-    this.#pool = new pg.Pool({
+    this.#pool = openPool({
       connectionString: options.url,
       max: 2,
       connectionTimeoutMillis: TIMEOUT,
       statement_timeout: TIMEOUT,
       query_timeout: TIMEOUT,
       idleTimeoutMillis: 30_000,
-      allowExitOnIdle: true,
       application_name: 'portcullis decisions',
     })
-    this.#pool.on('error', () => {})
   }
 
   write(record: T): void {

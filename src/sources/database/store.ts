@@ -1,6 +1,7 @@
 import pg from 'pg'
 import type { JsonValue } from '../../model/json.ts'
 import { ChangeFeed, type FeedEvents } from './change-feed.ts'
+import { openPool } from './connection-pool.ts'
 import type { StoredResource } from './merge.ts'
 import { lock, type Queries } from './migrations.ts'
 import type { ResourceKind } from './resource-kinds.ts'
@@ -97,14 +98,11 @@ export class Store {
       keepAlive: true,
       application_name: 'portcullis',
     }
-    this.#pool = new pg.Pool({
+    this.#pool = openPool({
       ...connection,
       max: maxConnections,
       idleTimeoutMillis: TIMEOUTS.idle,
-      allowExitOnIdle: true,
     })
-    // A connection that breaks while nobody uses it is replaced when the next one is needed.
-    this.#pool.on('error', () => {})
     this.#revoked = new RevokedRows(this.#pool as Queries, () => this.#feed.wake())
     this.#feed = new ChangeFeed({
       connect: () => new pg.Client(connection),

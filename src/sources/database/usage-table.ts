@@ -1,4 +1,5 @@
-import pg from 'pg'
+import type pg from 'pg'
+import { openPool } from './connection-pool.ts'
 import { migrate, type Queries, withLock } from './migrations.ts'
 
 /** What calls to one model of one provider used within a minute. */
@@ -43,17 +44,15 @@ export class UsageTable {
 
   constructor({ url, replica }: UsageTableOptions) {
     this.#replica = replica
-    this.#pool = new pg.Pool({
+    this.#pool = openPool({
       connectionString: url,
       max: 2,
       connectionTimeoutMillis: TIMEOUT,
       statement_timeout: TIMEOUT,
       query_timeout: TIMEOUT,
       idleTimeoutMillis: 30_000,
-      allowExitOnIdle: true,
       application_name: 'portcullis usage',
     })
-    this.#pool.on('error', () => {})
   }
 
   async write(rows: readonly StoredUsage[]): Promise<void> {
