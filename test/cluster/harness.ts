@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { dirname, join } from 'node:path'
 import { parse } from 'yaml'
@@ -190,31 +190,6 @@ export class Cluster {
       .slice(0, -1)
       .map((line) => JSON.parse(line) as AuditEvent)
       .filter(({ user }) => user.username === username)
-  }
-
-  /**
-   * Kills the API server and starts another one in its place, which knows the objects and not what
-   * happened to them before: a watch that wants to go on from then is too old for it (410).
-   */
-  async restartApiServer(): Promise<void> {
-    const state = dirname(this.kubeconfig)
-    const file = join(state, 'pid/kube-apiserver')
-    const pid = Number(readFileSync(file, 'utf8'))
-    const args = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(1, -1)
-    process.kill(pid, 'SIGKILL')
-    const log = openSync(join(state, 'log/kube-apiserver.log'), 'a')
-    const other = spawn(this.#program('kube-apiserver'), args, {
-      detached: true,
-      stdio: ['ignore', log, log],
-    })
-    closeSync(log)
-    other.unref()
-    writeFileSync(file, `${other.pid}\n`)
-    const isReady = async () => {
-      const found = await this.ask('GET', '/readyz').catch(() => undefined)
-      return found?.status === 200 || undefined
-    }
-    await eventually(isReady, 'the API server again', 120)
   }
 
   logs(namespace: string, deployment: string): string {
