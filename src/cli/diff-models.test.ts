@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { diff, type Said } from './fixtures/diffed.ts'
 import { runWith } from './fixtures/run.ts'
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'diff-models-'))
@@ -27,26 +28,9 @@ ${more}`,
   return path
 }
 
-interface Said {
-  readonly differences: readonly {
-    readonly kind: string
-    readonly example: {
-      readonly identity: { readonly apiKey?: Readonly<Record<string, unknown>> }
-      readonly message?: { readonly about: string; readonly body: string }
-    }
-  }[]
-  readonly untold: readonly { readonly why: string }[]
-}
-
-async function diff(before: string, now: string): Promise<Said> {
-  const { out, err } = await runWith(['diff', before, now, '--json'])
-  assert.equal(err, '')
-  return JSON.parse(out) as Said
-}
-
 const models = ({ differences }: Said) =>
   differences.flatMap(({ kind, example: { message, identity } }) =>
-    message === undefined ? [] : [`${kind} ${message.about} ${identity.apiKey?.['team']}`],
+    message === undefined ? [] : [`${kind} ${message.about} ${identity['apiKey']?.['team']}`],
   )
 
 const ENG = `{ require: "apiKey.team == 'eng'" }`

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { diff, type Said } from './fixtures/diffed.ts'
 import { runWith } from './fixtures/run.ts'
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'diff-tools-'))
@@ -33,23 +34,6 @@ ${own}`,
 const FILES = "{ name: files, mcp: { host: 'files:80' } }"
 const PINNED = "{ name: files, mcp: { host: 'files:80' }, pins: { file: pins.json } }"
 const SEARCH = "{ name: search, mcp: { host: 'search:80' } }"
-
-interface Said {
-  readonly differences: readonly {
-    readonly kind: string
-    readonly example: {
-      readonly identity: { readonly jwt?: Readonly<Record<string, unknown>> }
-      readonly message?: { readonly about: string; readonly body: string }
-    }
-  }[]
-  readonly untold: readonly { readonly why: string }[]
-}
-
-async function diff(before: string, now: string): Promise<Said> {
-  const { out, err } = await runWith(['diff', before, now, '--json'])
-  assert.equal(err, '')
-  return JSON.parse(out) as Said
-}
 
 const tools = ({ differences }: Said) =>
   differences.flatMap(({ kind, example }) =>

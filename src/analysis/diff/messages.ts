@@ -4,9 +4,9 @@ import type { Model } from '../../model/model.ts'
 import { isText, serversAt, toolsOf } from '../mcp-facts.ts'
 import { type Point, pointsOf } from '../points.ts'
 import type { Fact } from '../symbolic/attribute-tree.ts'
-import type { Decide, Difference, SemanticDiff, Untold } from './difference.ts'
-import { type AskedMessage, type Entry, isSameEntry, type Ways, waysThrough } from './entries.ts'
-import { search } from './search.ts'
+import { compareCalls } from './calls.ts'
+import type { Decide, SemanticDiff } from './difference.ts'
+import { type AskedMessage, type Entry, type Ways, waysThrough } from './entries.ts'
 
 type Part = AskedMessage['part']
 
@@ -40,45 +40,14 @@ export function compareMessages(
   if (!hasMcp(before) || !hasMcp(after)) return NOTHING
   const [old, now] = [waysThrough(before), waysThrough(after)]
   const [was, is] = [messagesIn(before, old), messagesIn(after, now)]
-  const admitted = [...changes(was, is, 'admitted', [old, now], decide.old, decide.now)]
-  const refused = [...changes(is, was, 'refused', [now, old], decide.now, decide.old)]
-  const all = [...admitted, ...refused]
-  return {
-    differences: all.flatMap((one) => ('example' in one ? [one] : [])),
-    untold: all.flatMap((one) => ('why' in one ? [one] : [])),
+  const about = ({ message }: Entry) => {
+    const { server, part } = message as AskedMessage
+    return `${part}s of \`${server}\``
   }
+  return compareCalls({ ways: old, calls: was }, { ways: now, calls: is }, decide, about)
 }
 
 const NOTHING: SemanticDiff = { differences: [], untold: [] }
-
-function* changes(
-  from: ReadonlyMap<string, Entry>,
-  to: ReadonlyMap<string, Entry>,
-  kind: Difference['kind'],
-  [fromWays, toWays]: readonly [Ways, Ways],
-  decideFrom: Decide,
-  decideTo: Decide,
-): Generator<Difference | Untold> {
-  const seen = new Set<string>()
-  for (const [key, entry] of to) {
-    const other = from.get(key)
-    if (other === undefined || isSameEntry(entry, other)) continue
-    const sides = { from: fromWays, to: toWays, decideFrom, decideTo }
-    const { examples, untold } = search(entry, other, sides)
-    const { listener, route, backend, provider } = entry
-    const place = { kind, listener, route, backend, provider }
-    for (const { example, refusing, admitting } of examples) {
-      const name = `${example.message?.about} ${refusing.reason} ${canonicalJson(example.identity)}`
-      if (seen.has(`${listener} ${route} ${name}`)) continue
-      seen.add(`${listener} ${route} ${name}`)
-      const [old, now] = kind === 'admitted' ? [refusing, admitting] : [admitting, refusing]
-      yield { ...place, example, old, now, services: [], asks: '' }
-    }
-    if (untold === undefined) continue
-    const { server, part } = entry.message as AskedMessage
-    yield { kind, listener, route, why: `${part}s of \`${server}\`: ${untold}` }
-  }
-}
 
 /** By what is the same in both: the way, the server and what is asked for. */
 function messagesIn(model: Model, { entries }: Ways): ReadonlyMap<string, Entry> {

@@ -1,15 +1,13 @@
 import type { AiBackend, AiModel } from '../../model/backend.ts'
 import { hashOf } from '../../model/hash.ts'
-import { canonicalJson } from '../../model/json.ts'
 import type { Model } from '../../model/model.ts'
 import { isText } from '../mcp-facts.ts'
 import type { Fact } from '../symbolic/attribute-tree.ts'
 import { WITHOUT_MEANING } from './accounts.ts'
-
-import type { Decide, Difference, SemanticDiff, Untold } from './difference.ts'
-import { type Entry, isSameEntry, type Ways, waysThrough } from './entries.ts'
+import { compareCalls } from './calls.ts'
+import type { Decide, SemanticDiff } from './difference.ts'
+import { type Entry, type Ways, waysThrough } from './entries.ts'
 import { CALL_PATH } from './example.ts'
-import { search } from './search.ts'
 import { RULES_ABOUT_MODELS } from './unlooked.ts'
 
 /**
@@ -23,42 +21,8 @@ export function compareModelCalls(
 ): SemanticDiff {
   const [old, now] = [waysThrough(before), waysThrough(after)]
   const [was, is] = [callsIn(old), callsIn(now)]
-  const all = [
-    ...changes(was, is, 'admitted', [old, now], [decide.old, decide.now]),
-    ...changes(is, was, 'refused', [now, old], [decide.now, decide.old]),
-  ]
-  return {
-    differences: all.flatMap((one) => ('example' in one ? [one] : [])),
-    untold: all.flatMap((one) => ('why' in one ? [one] : [])),
-  }
-}
-
-function* changes(
-  from: ReadonlyMap<string, Entry>,
-  to: ReadonlyMap<string, Entry>,
-  kind: Difference['kind'],
-  [fromWays, toWays]: readonly [Ways, Ways],
-  [decideFrom, decideTo]: readonly [Decide, Decide],
-): Generator<Difference | Untold> {
-  const seen = new Set<string>()
-  for (const [key, entry] of to) {
-    const other = from.get(key)
-    if (other === undefined || isSameEntry(entry, other)) continue
-    const sides = { from: fromWays, to: toWays, decideFrom, decideTo }
-    const { examples, untold } = search(entry, other, sides)
-    const { listener, route, backend, provider } = entry
-    const place = { kind, listener, route, backend, provider }
-    for (const { example, refusing, admitting } of examples) {
-      const name = `${entry.model} ${refusing.reason} ${canonicalJson(example.identity)}`
-      if (seen.has(`${listener} ${route} ${name}`)) continue
-      seen.add(`${listener} ${route} ${name}`)
-      const [old, now] = kind === 'admitted' ? [refusing, admitting] : [admitting, refusing]
-      yield { ...place, example, old, now, services: [], asks: '' }
-    }
-    if (untold !== undefined) {
-      yield { kind, listener, route, why: `calls to \`${entry.model}\`: ${untold}` }
-    }
-  }
+  const about = ({ model }: Entry) => `calls to \`${model}\``
+  return compareCalls({ ways: old, calls: was }, { ways: now, calls: is }, decide, about)
 }
 
 /** By what is the same in both: the way and the model. */

@@ -1,0 +1,56 @@
+import { canonicalJson } from '../../model/json.ts'
+import type { Decide, Difference, SemanticDiff, Untold } from './difference.ts'
+import { type Entry, isSameEntry, type Ways } from './entries.ts'
+import { search } from './search.ts'
+
+/** What clients ask for by name, one Entry for each, by what is the same in both Models. */
+export interface Calls {
+  readonly ways: Ways
+  readonly calls: ReadonlyMap<string, Entry>
+}
+
+/**
+ * Which calls that both have a change newly admits or refuses, and to whom. `about` names what an
+ * Entry asks for where nothing is known of it.
+ */
+export function compareCalls(
+  before: Calls,
+  after: Calls,
+  decide: { readonly old: Decide; readonly now: Decide },
+  about: (entry: Entry) => string,
+): SemanticDiff {
+  const all = [
+    ...changes(before, after, 'admitted', [decide.old, decide.now], about),
+    ...changes(after, before, 'refused', [decide.now, decide.old], about),
+  ]
+  return {
+    differences: all.flatMap((one) => ('example' in one ? [one] : [])),
+    untold: all.flatMap((one) => ('why' in one ? [one] : [])),
+  }
+}
+
+function* changes(
+  from: Calls,
+  to: Calls,
+  kind: Difference['kind'],
+  [decideFrom, decideTo]: readonly [Decide, Decide],
+  about: (entry: Entry) => string,
+): Generator<Difference | Untold> {
+  const sides = { from: from.ways, to: to.ways, decideFrom, decideTo }
+  const seen = new Set<string>()
+  for (const [key, entry] of to.calls) {
+    const other = from.calls.get(key)
+    if (other === undefined || isSameEntry(entry, other)) continue
+    const { examples, untold } = search(entry, other, sides)
+    const { listener, route, backend, provider } = entry
+    const place = { kind, listener, route, backend, provider }
+    for (const { example, refusing, admitting } of examples) {
+      const name = `${example.message?.about} ${refusing.reason} ${canonicalJson(example.identity)}`
+      if (seen.has(`${listener} ${route} ${name}`)) continue
+      seen.add(`${listener} ${route} ${name}`)
+      const [old, now] = kind === 'admitted' ? [refusing, admitting] : [admitting, refusing]
+      yield { ...place, example, old, now, services: [], asks: '' }
+    }
+    if (untold !== undefined) yield { kind, listener, route, why: `${about(entry)}: ${untold}` }
+  }
+}
