@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
-import { ROOT, reachable, SOURCE } from '../proxy/contenders.ts'
+import { ROOT, reachable, SOURCE, settled } from '../proxy/contenders.ts'
 import { type Found, findProgram } from '../proxy/find.ts'
 import { freePorts, type Started, start } from '../proxy/processes.ts'
 
@@ -100,6 +100,7 @@ export async function startOwn(
   writeFileSync(file, stringify(configuration))
   const started = start('proxy', process.execPath, [program, 'run', '-f', file])
   await reachable(port, started, 30_000)
+  await settled(started.pid)
   return { name, version: '', started, port, headers: [KEY], share: 1, isCompiledWhileItRuns: true }
 }
 

@@ -135,12 +135,17 @@ export class ModelCall {
     return undefined
   }
 
-  /** Takes what it may use from the limits that it counts for, whoever of these serves it. */
-  reserve(exchange: Exchange, targets: readonly CallTarget[]): Outcome | Promise<Outcome> {
+  /** Takes what it may use from the limits that it counts for, whoever of `targets` serves it. */
+  reserve(
+    exchange: Exchange,
+    selection: { readonly targets: readonly CallTarget[] },
+  ): Outcome | Promise<Outcome> {
     const { model, attributes } = this
+    if (exchange.usageLimits.length === 0) return undefined
     const limits = exchange.usageLimits.filter((limit) => limit.isFor(model))
     // Nothing is used by looking at what was made; what makes it counted.
     if (limits.length === 0 || this.#isState) return undefined
+    const { targets } = selection
     this.#needsPrice = limits.some(({ measure }) => measure === 'usd')
     const computed = (target: CallTarget) => this.#computed(exchange, target)
     const isCounted = targets.some((target) => isPriced(entryOf(target, model, computed(target))))

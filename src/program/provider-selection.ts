@@ -87,6 +87,8 @@ export class ProviderSelection implements Selection {
   readonly #before: Before
   readonly #tried = new Set<string>()
   readonly #denied = new Set<string>()
+  /** Whether steps of a provider have run. */
+  #hasRun = false
   /** How many decisions there were before the provider at hand. */
   #reported = 0
 
@@ -147,15 +149,22 @@ export class ProviderSelection implements Selection {
 
   #run({ program }: ProviderMember): Outcome | Promise<Outcome> {
     const exchange = this.#exchange
-    const { identity, ...rest } = this.#before
-    Object.assign(exchange, rest)
+    if (this.#hasRun) this.#restore()
+    this.#hasRun = true
     exchange.refusal = undefined
-    if (exchange.identity !== identity) exchange.identifyAs(identity)
     exchange.backend = program.attributes
     exchange.llm = this.#call?.attributesFor(program.provider) ?? program.llm
     if (!program.keepsCredentials) withholdCredentials(exchange)
     this.#reported = exchange.decisions.length
     return program.run(exchange)
+  }
+
+  /** What the steps of another provider changed is as it was before them. */
+  #restore(): void {
+    const exchange = this.#exchange
+    const { identity, ...rest } = this.#before
+    Object.assign(exchange, rest)
+    if (exchange.identity !== identity) exchange.identifyAs(identity)
   }
 
   /** What the steps of a provider came to: it is chosen, the request is refused, or another is next. */
@@ -207,6 +216,11 @@ export class ProviderSelection implements Selection {
 
   /** Who is well before who is ill, in the order of groups; those that were asked come last. */
   #pick(): ProviderMember | undefined {
+    const [group = [], ...others] = this.#plan.groups
+    const [only] = group
+    if (only !== undefined && group.length === 1 && others.length === 0) {
+      return this.#denied.has(only.name) ? undefined : only
+    }
     return (
       this.#pickWhere(({ name, isHealthy }) => isHealthy && this.#isNew(name)) ??
       this.#pickWhere(({ name }) => this.#isNew(name)) ??

@@ -247,7 +247,7 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
       return
     }
     state.selection = selection
-    const reserved = state.call?.reserve(state.exchange, selection.targets)
+    const reserved = state.call?.reserve(state.exchange, selection)
     this.#when(state, reserved, () =>
       this.select(state, selection, permit, (provided) => this.#deliver(state, permit, provided)),
     )

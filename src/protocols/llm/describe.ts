@@ -1,5 +1,6 @@
 import type { Endpoint, ParsedBody, Read, RequestSummary, ResponseSummary } from './dialect.ts'
 import { type Fields, glanceAtBody, readBody, reading, reject, str } from './reading.ts'
+import { type EdgeNames, readEdges } from './response-edges.ts'
 import type { Usage } from './usage.ts'
 
 /** Of a request whose body is a JSON object, whatever else is in it. */
@@ -23,12 +24,12 @@ export function describeJson(
 /** Of a whole response; `usage` reads the member that has it. */
 export function summarize(
   bytes: Uint8Array,
-  names: { readonly id: string; readonly model: string; readonly usage: string },
+  names: EdgeNames,
   usage: (value: unknown) => Usage | undefined,
 ): ResponseSummary {
-  const body: Fields = glanceAtBody(bytes) ?? {}
+  const body: Fields = readEdges(bytes, names) ?? glanceAtBody(bytes) ?? {}
   return {
-    id: str(body[names.id]) || undefined,
+    id: names.id === undefined ? undefined : str(body[names.id]) || undefined,
     model: str(body[names.model]) || undefined,
     usage: usage(body[names.usage]),
   }

@@ -6,33 +6,109 @@ import { Deadlines } from '../deadlines.ts'
 import { turnWrites } from '../turn-writes.ts'
 import { ClientConnection } from './client-connection.ts'
 
-describe('a request with a body', () => {
-  it('leaves in one write with what there is of its body', async () => {
-    const server = createServer().listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
-    const [accepted] = (await once(server, 'connection')) as [Socket]
-    if (socket.connecting) await once(socket, 'connect')
-    const writes: number[] = []
-    const written = socket as unknown as { _write: unknown; _writev: (all: unknown[]) => void }
-    const { _writev } = written
-    written._write = () => assert.fail('something was written alone')
-    written._writev = function (this: Socket, ...values) {
-      writes.push((values[0] as unknown as readonly unknown[]).length)
-      _writev.apply(this, values)
-    }
-    const connection = new ClientConnection(socket, new Deadlines())
-    const events = { interim() {}, response: () => false, data: () => true, ended() {} }
-    const head = 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\n'
-    connection.send('POST', head, true, 1_000, { ...events, failed() {}, drained() {} })
-    connection.write(Buffer.from('body'))
-    connection.end()
-    const [bytes] = await once(accepted, 'data')
-    assert.equal(String(bytes), `${head}body`)
-    assert.deepEqual(writes, [2])
+const HEAD = 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\n'
+
+/** A connection whose writes are counted: of each, how many pieces it had. */
+async function upload() {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  const [accepted] = (await once(server, 'connection')) as [Socket]
+  if (socket.connecting) await once(socket, 'connect')
+  const writes: number[] = []
+  type Write = (this: Socket, ...values: unknown[]) => void
+  const written = socket as unknown as { _write: Write; _writev: Write }
+  const { _write, _writev } = written
+  written._write = function (...values) {
+    writes.push(1)
+    _write.apply(this, values)
+  }
+  written._writev = function (...values) {
+    writes.push((values[0] as readonly unknown[]).length)
+    _writev.apply(this, values)
+  }
+  const connection = new ClientConnection(socket, new Deadlines())
+  const events = { interim() {}, response: () => false, data: () => true, ended() {} }
+  const failures: string[] = []
+  const failed = (reason: string) => failures.push(reason)
+  connection.send('POST', HEAD, true, 1_000, { ...events, failed, drained() {} })
+  const received = async (length: number) => {
+    let text = ''
+    while (text.length < length) text += String((await once(accepted, 'data'))[0])
+    return text
+  }
+  const close = () => {
     connection.abort()
     accepted.destroy()
     server.close()
+  }
+  return { connection, accepted, writes, failures, received, close }
+}
+
+describe('a request with a body', () => {
+  for (const gathers of [true, false]) {
+    it(`leaves as one piece with a short one${gathers ? ' when the turn is over' : ''}`, async () => {
+      turnWrites.gathers = gathers
+      const { connection, writes, received, close } = await upload()
+      const lent = Buffer.from('body')
+      connection.write(lent)
+      // Whoever lent the bytes may use them again at once.
+      lent.fill('x')
+      connection.end()
+      assert.equal(await received(HEAD.length + 4), `${HEAD}body`)
+      assert.deepEqual(writes, [1])
+      close()
+    })
+  }
+
+  it('leaves in one write with what there is of a long one', async () => {
+    const { connection, writes, received, close } = await upload()
+    const body = 'b'.repeat(10_000)
+    connection.write(Buffer.from(body))
+    connection.end()
+    assert.equal(await received(HEAD.length + body.length), HEAD + body)
+    assert.deepEqual(writes, [2])
+    close()
+  })
+
+  it('leaves in one write with pieces and their framing', async () => {
+    const { connection, writes, received, close } = await upload()
+    for (const text of ['one', 'two']) connection.write(Buffer.from(text))
+    connection.writeText('three')
+    connection.end()
+    assert.equal(await received(HEAD.length + 11), `${HEAD}onetwothree`)
+    assert.deepEqual(writes, [3])
+    close()
+  })
+
+  it('does not wait for what is not there', async () => {
+    const { connection, received, close } = await upload()
+    assert.equal(await received(HEAD.length), HEAD)
+    connection.write(Buffer.from('late'))
+    assert.equal(await received(4), 'late')
+    connection.end()
+    close()
+  })
+
+  it('does not wait for the rest of one that has begun', async () => {
+    const { connection, received, close } = await upload()
+    connection.write(Buffer.from('be'))
+    assert.equal(await received(HEAD.length + 2), `${HEAD}be`)
+    connection.write(Buffer.from('gun'))
+    connection.end()
+    assert.equal(await received(3), 'gun')
+    close()
+  })
+
+  it('does not leave once it is aborted', async () => {
+    turnWrites.gathers = true
+    const { connection, accepted, writes, close } = await upload()
+    connection.write(Buffer.from('body'))
+    connection.end()
+    connection.abort()
+    await once(accepted.resume(), 'close')
+    assert.deepEqual(writes, [])
+    close()
   })
 })
 

@@ -26,8 +26,10 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
   onIdle: (connection: ClientConnection) => void = () => {}
   onClose: (connection: ClientConnection) => void = () => {}
   #events: ResponseEvents | undefined = undefined
-  /** A request that leaves when this turn of the event loop is over. */
+  /** The head of a request that leaves when this turn of the event loop is over. */
   #unsent = ''
+  /** The same with its body, if that is short and was there at once. */
+  #unsentWhole: Buffer | undefined = undefined
   #method = ''
   readonly #held = new HeldBytes()
   #inBody = false
@@ -86,29 +88,48 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
     this.#interim = 0
     this.#timeout = timeout
     this.deadline = hasBody ? Number.POSITIVE_INFINITY : performance.now() + timeout
-    if (!hasBody) {
-      this.#unsent = head
-      turnWrites.add(this)
-      return true
-    }
+    this.#unsent = head
+    if (!hasBody) turnWrites.add(this)
     // What there is of the body already leaves with the head.
-    corkForNow(this.socket)
-    return this.socket.write(head, 'latin1')
+    else process.nextTick(leaveUnlessWhole, this)
+    return true
   }
 
   leave(): void {
     const head = this.#unsent
     if (head === '') return
+    const whole = this.#unsentWhole
     this.#unsent = ''
-    this.socket.write(head, 'latin1')
+    this.#unsentWhole = undefined
+    if (whole === undefined) this.socket.write(head, 'latin1')
+    else this.socket.write(whole)
   }
 
   write(bytes: Buffer): boolean {
+    if (this.#unsent !== '') {
+      if (this.#unsentWhole === undefined && bytes.length <= SHORT_BODY) {
+        this.#unsentWhole = joined(this.#unsent, bytes)
+        return true
+      }
+      this.#leaveWithMore()
+    }
     return this.#took(this.socket.write(bytes))
   }
 
   writeText(text: string): boolean {
+    if (this.#unsent !== '') this.#leaveWithMore()
     return this.#took(this.socket.write(text, 'latin1'))
+  }
+
+  /** Both in one write. */
+  #leaveWithMore(): void {
+    corkForNow(this.socket)
+    this.leave()
+  }
+
+  /** Of what has a body of which not all was there at once. */
+  leaveUnlessWhole(): void {
+    if (!this.#isSent) this.leave()
   }
 
   /** A body may come for as long as the client sends it, if only the upstream takes it. */
@@ -125,6 +146,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
   /** The request is whole. */
   end(): void {
     this.#isSent = true
+    if (this.#unsent !== '') turnWrites.add(this)
     this.deadline = performance.now() + this.#timeout
     this.#maybeFree()
   }
@@ -148,6 +170,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
   }
 
   endTunnel(): void {
+    this.leave()
     this.socket.end()
   }
 
@@ -308,6 +331,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
     if (this.#isClosed) return
     this.#isClosed = true
     this.#unsent = ''
+    this.#unsentWhole = undefined
     this.deadline = Number.POSITIVE_INFINITY
     this.#deadlines.remove(this)
     const events = this.#events
@@ -318,6 +342,20 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
     this.socket.destroy()
     events.failed(reason, this.#isUntouched && reason !== 'timeout')
   }
+}
+
+/** Bytes of a body that are copied behind the head, so that both are one write. */
+const SHORT_BODY = 4_096
+
+function joined(head: string, body: Buffer): Buffer {
+  const whole = Buffer.allocUnsafe(head.length + body.length)
+  whole.write(head, 'latin1')
+  body.copy(whole, head.length)
+  return whole
+}
+
+function leaveUnlessWhole(connection: ClientConnection): void {
+  connection.leaveUnlessWhole()
 }
 
 /** Until all that runs now is over. */

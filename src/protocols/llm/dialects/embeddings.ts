@@ -14,7 +14,7 @@ export const embeddings: Dialect = defineDialect({
   },
   pathOf: () => '/embeddings',
   describe: describeJson,
-  usageOf: (bytes) => summarize(bytes, { id: 'id', model: 'model', usage: 'usage' }, readUsage),
+  usageOf: (bytes) => summarize(bytes, { model: 'model', usage: 'usage' }, readUsage),
   tap: () => new NoTap(),
   writeError: writeOpenaiError,
   writeStreamError,
