@@ -13,6 +13,7 @@ import { droppedWithId, linesWithId } from '../wire/http1/request-id-line.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 import { type OutgoingRequest, renderRequestHead } from '../wire/http1/write.ts'
 import type { BodySink } from '../wire/streams.ts'
+import { nextTurn } from '../wire/turn-writes.ts'
 import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connection.ts'
 import type { CallOutName } from './call-outs.ts'
 import { grpcStatusOf } from './grpc-status.ts'
@@ -85,19 +86,9 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     else this.#lookFirst(connection)
   }
 
-  /**
-   * That the upstream has closed the connection may be known to the kernel and not yet to us. After
-   * two turns of the event loop all that came until now was read.
-   */
+  /** That the upstream has closed the connection may be known to the kernel and not yet to us. */
   #lookFirst(connection: UpstreamConnection): void {
-    setImmediate(() =>
-      setImmediate(() => {
-        if (connection.isClosed) {
-          if (!this.#isOver) this.start()
-        } else if (this.#isOver) connection.release()
-        else this.#send(connection)
-      }),
-    )
+    nextTurn.add(() => this.connected(connection))
   }
 
   /** The client went away, or somebody else answers. */
@@ -118,7 +109,8 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
 
   connected(connection: UpstreamConnection): void {
     try {
-      if (this.#isOver) connection.release()
+      if (connection.isClosed) this.#isOver || this.start()
+      else if (this.#isOver) connection.release()
       else this.#send(connection)
     } catch (error) {
       this.#broke(error, 'delivery')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { TurnWrites } from './turn-writes.ts'
+import { NextTurn, TurnWrites } from './turn-writes.ts'
 
 const nextTurn = () => new Promise(setImmediate)
 
@@ -76,5 +76,42 @@ describe('writes at the end of a turn', () => {
     await nextTurn()
     assert.equal(left, before + 3)
     assert.equal(writes.gathers, true)
+  })
+})
+
+describe('what is done in the next turn', () => {
+  it('comes after all that was to be read, and what it writes leaves with it', async () => {
+    const writes = new TurnWrites()
+    const next = new NextTurn(writes)
+    const told: string[] = []
+    const add = (word: string) =>
+      next.add(() => {
+        told.push(word)
+        writes.add({ leave: () => told.push(`${word} left`) })
+      })
+    add('first')
+    add('second')
+    await nextTurn()
+    assert.deepEqual(told, [])
+    add('later')
+    await nextTurn()
+    assert.deepEqual(told, ['first', 'second', 'first left', 'second left'])
+    await nextTurn()
+    assert.deepEqual(told.slice(4), ['later', 'later left'])
+  })
+
+  it('is done although another one throws', () => {
+    const writes = new TurnWrites()
+    const done: string[] = []
+    const pending: (() => void)[] = []
+    const next = new NextTurn(writes, (run) => pending.push(run))
+    next.add(() => {
+      throw new Error('planted')
+    })
+    next.add(() => done.push('another'))
+    pending.shift()?.()
+    assert.throws(() => pending.shift()?.(), /planted/)
+    pending.shift()?.()
+    assert.deepEqual(done, ['another'])
   })
 })

@@ -47,6 +47,18 @@ export class TurnWrites {
     if (!this.#isScheduled) this.#schedule()
   }
 
+  /** Runs something at the end of a turn: what it has to write leaves right after it. */
+  around(run: () => void): void {
+    const isScheduled = this.#isScheduled
+    this.#isScheduled = true
+    try {
+      run()
+    } finally {
+      this.#isScheduled = isScheduled
+      this.#leaveAll()
+    }
+  }
+
   #schedule(): void {
     this.#isScheduled = true
     setImmediate(this.#atEnd)
@@ -77,5 +89,57 @@ export class TurnWrites {
   }
 }
 
+/**
+ * What is done when all that came until now was read: events that the system knows of already are
+ * told in this turn of the event loop or in the next one.
+ */
+export class NextTurn {
+  #fresh: (() => void)[] = []
+  #due: (() => void)[] = []
+  #isScheduled = false
+  readonly #writes: TurnWrites
+  readonly #atEndOfTurn: (run: () => void) => unknown
+
+  constructor(writes: TurnWrites, atEndOfTurn: (run: () => void) => unknown = setImmediate) {
+    this.#writes = writes
+    this.#atEndOfTurn = atEndOfTurn
+  }
+
+  add(run: () => void): void {
+    this.#fresh.push(run)
+    this.#schedule()
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    this.#atEndOfTurn(this.#atEnd)
+  }
+
+  readonly #atEnd = (): void => {
+    this.#isScheduled = false
+    const due = this.#due
+    this.#due = this.#fresh
+    this.#fresh = []
+    if (this.#due.length > 0) this.#schedule()
+    if (due.length > 0) this.#writes.around(() => this.#run(due))
+  }
+
+  #run(due: (() => void)[]): void {
+    let at = 0
+    try {
+      while (at < due.length) due[at++]?.()
+    } finally {
+      // Where one of them threw, the others must not wait for ever.
+      if (at < due.length) {
+        this.#due.push(...due.slice(at))
+        this.#schedule()
+      }
+    }
+  }
+}
+
 /** Of all connections. */
 export const turnWrites: TurnWrites = new TurnWrites()
+
+export const nextTurn: NextTurn = new NextTurn(turnWrites)
