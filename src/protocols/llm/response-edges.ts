@@ -1,18 +1,20 @@
 // HOT PATH: what a response that passes by says of itself, once for each call. Guarded by
-// bench/llm.ts; equals parsing all of it (response-edges.test.ts).
+// bench/llm.ts; equals parsing all of it, or finds nothing (response-edges.test.ts).
+// Liberties: texts are read by their codes.
 
-import { isObject, parseJsonText } from './json.ts'
+import { isObject } from './json.ts'
 import type { Fields } from './reading.ts'
 
 /*
  * A provider names itself in the first members of a response and its usage in the last ones; between
  * them is what a model wrote, often some kilobytes, or the vectors of an embedding. So the two ends
  * are read, and what is between them is not. Where they are not as expected nothing is found, and
- * all has to be parsed.
+ * all has to be parsed. Text is latin1: what is not ASCII is not read here.
  */
 
-/** Bytes that are looked at, of each end. */
-const EDGE = 1_024
+/** Bytes that are looked at: of the first end, which is short, and of the last one. */
+const FIRST = 512
+const LAST = 1_024
 
 /** The members that are wanted, by name. */
 export interface EdgeNames {
@@ -23,74 +25,141 @@ export interface EdgeNames {
 }
 
 const QUOTE = 34
+const COMMA = 44
+const COLON = 58
 const BACKSLASH = 92
 const OPEN = 123
 const CLOSE = 125
 const LAST_ASCII = 127
 
-const BLANK = String.raw`[ \t\r\n]*`
-const PLAIN = String.raw`"([^"\\\x00-\x1f\x80-\xff]*)"`
-const SCALAR = String.raw`(?:${PLAIN}|-?\d[\d.eE+-]*|true|false|null)`
-const MEMBER = `${BLANK}${PLAIN}${BLANK}:${BLANK}${SCALAR}${BLANK}`
-
-const OPENING = new RegExp(`^${BLANK}\\{`)
-const FIRST = new RegExp(`${MEMBER},`, 'y')
-const LATER = new RegExp(`${BLANK},${MEMBER}`, 'y')
-const CLOSING = new RegExp(`${BLANK}\\}${BLANK}$`, 'y')
-const BEFORE = new RegExp(`,${MEMBER},${BLANK}$`)
-const VALUE = new RegExp(`${BLANK}:${BLANK}(?=\\{)`, 'y')
-
 /** All that is wanted; undefined: it has to be looked for by parsing the response. */
 export function readEdges(bytes: Uint8Array, names: EdgeNames): Fields | undefined {
-  const tail = textOf(bytes, Math.max(0, bytes.length - EDGE), bytes.length)
-  const found: Record<string, unknown> = {}
-  const name = tail.lastIndexOf(`"${names.usage}"`)
+  const tail = textOf(bytes, Math.max(0, bytes.length - LAST), bytes.length)
+  const quoted = `"${names.usage}"`
+  const start = tail.lastIndexOf(quoted)
   // Behind a backslash it is the end of a longer name.
-  if (name < 1 || tail[name - 1] === '\\') return undefined
-  const open = endOf(VALUE, tail, name + names.usage.length + 2)
-  const close = open < 0 ? -1 : endOfObject(tail, open)
+  if (start < 1 || tail.charCodeAt(start - 1) === BACKSLASH) return undefined
+  const colon = skip(tail, start + quoted.length)
+  const open = skip(tail, colon + 1)
+  if (tail.charCodeAt(colon) !== COLON || tail.charCodeAt(open) !== OPEN) return undefined
+  const close = endOfObject(tail, open)
   if (close < 0) return undefined
-  let at = close
-  for (;;) {
-    const member = matchAt(LATER, tail, at)
-    if (member === null) break
-    found[member[1] as string] = member[2]
-    at = LATER.lastIndex
-  }
-  // Whatever the usage is a member of ends with the response: it is the outermost object.
-  if (endOf(CLOSING, tail, at) < 0) return undefined
-  const { value } = parseJsonText(tail.slice(open, close))
-  if (!isObject(value)) return undefined
-  found[names.usage] = value
-  readBefore(tail.slice(0, name), found)
-  readFirst(bytes, found)
-  if (typeof found[names.model] !== 'string') return undefined
-  if (names.id !== undefined && typeof found[names.id] !== 'string') return undefined
-  return found
+  const found: Record<string, unknown> = {}
+  if (!readLater(tail, close, names, found)) return undefined
+  readBefore(tail, start, names, found)
+  if (!hasAll(found, names))
+    readFirst(textOf(bytes, 0, Math.min(bytes.length, FIRST)), names, found)
+  if (!hasAll(found, names)) return undefined
+  found[names.usage] = parsed(tail.slice(open, close))
+  return isObject(found[names.usage]) ? found : undefined
 }
 
-/** The member before the usage, if it is short. */
-function readBefore(text: string, found: Record<string, unknown>): void {
-  const member = BEFORE.exec(text.slice(-256))
-  if (member !== null) found[member[1] as string] ??= member[2]
-}
-
-/** Those that the response begins with, up to the first that has an inside. */
-function readFirst(bytes: Uint8Array, found: Record<string, unknown>): void {
-  const head = textOf(bytes, 0, Math.min(bytes.length, EDGE))
-  let at = endOf(OPENING, head, 0)
-  while (at >= 0) {
-    const member = matchAt(FIRST, head, at)
-    if (member === null) return
-    found[member[1] as string] ??= member[2]
-    at = FIRST.lastIndex
-  }
+function hasAll(found: Fields, { id, model }: EdgeNames): boolean {
+  return found[model] !== undefined && (id === undefined || found[id] !== undefined)
 }
 
 /**
- * Behind the bracket that closes what opens here; -1: it does not close, or has words that are not
- * read here.
+ * The members behind the usage, up to the end. False: it is not a member of the outermost object,
+ * which ends with the response, or something behind it is not read here.
  */
+function readLater(
+  text: string,
+  from: number,
+  names: EdgeNames,
+  found: Record<string, unknown>,
+): boolean {
+  let at = skip(text, from)
+  while (text.charCodeAt(at) === COMMA) {
+    at = readMember(text, at + 1, names, found)
+    if (at < 0) return false
+  }
+  return text.charCodeAt(at) === CLOSE && skip(text, at + 1) === text.length
+}
+
+/** The member before the usage, if it is one of those that are wanted. */
+function readBefore(
+  text: string,
+  usage: number,
+  names: EdgeNames,
+  found: Record<string, unknown>,
+): void {
+  const start = text.lastIndexOf(`"${names.model}"`, usage)
+  if (start < 1 || text.charCodeAt(start - 1) === BACKSLASH) return
+  const at = readMember(text, start, names, found)
+  // Behind it there is the usage and nothing else: both are members of one object.
+  if (at >= 0 && text.charCodeAt(at) === COMMA && skip(text, at + 1) === usage) return
+  delete found[names.model]
+}
+
+/** Those that the response begins with, up to the first that has an inside. */
+function readFirst(text: string, names: EdgeNames, found: Record<string, unknown>): void {
+  let at = skip(text, 0)
+  if (text.charCodeAt(at) !== OPEN) return
+  do at = readMember(text, at + 1, names, found)
+  while (at >= 0 && text.charCodeAt(at) === COMMA)
+}
+
+/**
+ * Reads a member whose value has no inside, and keeps it if it is wanted. Answers where the next
+ * thing behind it begins; -1: it is not of this kind, or was cut.
+ */
+function readMember(
+  text: string,
+  from: number,
+  { id, model }: EdgeNames,
+  found: Record<string, unknown>,
+): number {
+  const open = skip(text, from)
+  const close = endOfText(text, open)
+  const colon = skip(text, close)
+  if (close < 0 || text.charCodeAt(colon) !== COLON) return -1
+  const start = skip(text, colon + 1)
+  const isText = text.charCodeAt(start) === QUOTE
+  const end = isText ? endOfText(text, start) : endOfWord(text, start)
+  if (end < 0) return -1
+  const next = skip(text, end)
+  // A number that was cut looks like a shorter one.
+  if (next === text.length) return -1
+  const name = isNamed(text, open, close, model)
+    ? model
+    : isNamed(text, open, close, id)
+      ? id
+      : undefined
+  if (name !== undefined) {
+    if (!isText) return -1
+    found[name] = text.slice(start + 1, end - 1)
+  }
+  return next
+}
+
+function isNamed(text: string, open: number, close: number, name: string | undefined): boolean {
+  return name !== undefined && close - open === name.length + 2 && text.startsWith(name, open + 1)
+}
+
+/** Behind the quote that closes what opens here; -1: it does not, or is not plain. */
+function endOfText(text: string, open: number): number {
+  if (text.charCodeAt(open) !== QUOTE) return -1
+  for (let at = open + 1; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) return at + 1
+    if (code === BACKSLASH || code < 32 || code > LAST_ASCII) return -1
+  }
+  return -1
+}
+
+/** Behind a number, `true`, `false` or `null`; whether it is one of them is not looked at. */
+function endOfWord(text: string, start: number): number {
+  let at = start
+  for (; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    const isLetter = code >= 97 && code <= 122
+    const isNumber = (code >= 43 && code <= 57 && code !== COMMA) || code === 69
+    if (!isLetter && !isNumber) break
+  }
+  return at > start ? at : -1
+}
+
+/** Behind the bracket that closes what opens here; -1: it does not, or has words that are not plain. */
 function endOfObject(text: string, open: number): number {
   let depth = 0
   let isQuoted = false
@@ -105,14 +174,22 @@ function endOfObject(text: string, open: number): number {
   return -1
 }
 
-function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
-  pattern.lastIndex = at
-  return pattern.exec(text)
+function skip(text: string, from: number): number {
+  let at = from
+  for (; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code !== 32 && code !== 10 && code !== 13 && code !== 9) break
+  }
+  return at
 }
 
-function endOf(pattern: RegExp, text: string, at: number): number {
-  const match = matchAt(pattern, text, at)
-  return match === null ? -1 : match.index + match[0].length
+/** It has no escapes, and numbers that a double cannot hold are no counts of tokens. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 function textOf({ buffer, byteOffset }: Uint8Array, from: number, to: number): string {
