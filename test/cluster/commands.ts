@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -100,6 +100,33 @@ export function describeCommands(here: () => Plane): void {
         if (command === 'effective') assert.match(cluster.stdout, /HTTPRoute\/shop\/seen/)
       })
     }
+
+    it('explain --cluster says what decides about a request, and where it is written', async () => {
+      const ask = (...more: readonly string[]) => {
+        const request = ['--request', 'GET http://seen.example.com/', ...more]
+        return portcullis('explain', '--cluster', ...request, '--json')
+      }
+      const denied = await ask()
+      const admitted = await ask('--header', 'x-who: alice')
+      assert.match(denied.stdout, /ProxyPolicy shop\/seen: spec\.traffic/, denied.stderr)
+      assert.deepEqual(
+        [denied, admitted].map(({ stdout }) => JSON.parse(stdout).outcome),
+        ['denied', 'forwarded'],
+      )
+    })
+
+    it('diff --cluster shows who would be newly admitted before anything is applied', async () => {
+      const file = await manifests()
+      const same = await portcullis('diff', '--cluster', file, '--json', '--fail-on-change')
+      assert.equal(same.status, 0, same.stdout + same.stderr)
+      const wider = readFileSync(file, 'utf8').replaceAll("== 'alice'", "!= 'mallory'")
+      const other = join(folder, 'wider.yaml')
+      writeFileSync(other, wider)
+      const found = await portcullis('diff', '--cluster', other, '--fail-on-newly-admitted')
+      assert.equal(found.status, 1, found.stdout + found.stderr)
+      assert.match(found.stdout, /newly admitted/i)
+      assert.match(found.stdout, /seen\.example\.com/)
+    })
 
     it('kubectl get shows target and health of a policy at a glance', async () => {
       await plane.conditions(POLICY, { RulesHealthy: 'True Healthy' })

@@ -233,6 +233,40 @@ export function describeFaults(
       }, 100)
     })
 
+    it('watches that are too old for the API server (410): all is listed again, nothing is lost', async () => {
+      const expired = async (kind: string) => {
+        const name = `portcullis_controller_watch_restarts_total{kind="${kind}",reason="expired"}`
+        const line = (await plane.programs.metrics())
+          .split('\n')
+          .find((one) => one.startsWith(name))
+        return Number(line?.split(' ')[1] ?? 0)
+      }
+      const kinds = ['HTTPRoute', 'ProxyPolicy']
+      const before = await Promise.all(kinds.map(expired))
+      await served(async () => {
+        const { apiServer } = here()
+        await apiServer.cut()
+        await write('PATCH', `${POLICIES}/churn-4`, { spec: policy(4, 'e').spec })
+        await write('DELETE', `${GATEWAYS}/httproutes/churn-7`)
+        await write('DELETE', `${POLICIES}/churn-7`)
+        await write('POST', `${GATEWAYS}/httproutes`, route('churn-late', '/churn-late'))
+        await plane.cluster.restartApiServer()
+        await apiServer.open()
+        await programmed(['churn-4'], 3)
+        const becomes = (path: string, status: number) =>
+          eventually(async () => (await ask(path)) === status || undefined, `${path}: ${status}`)
+        await becomes('/churn-7', 404)
+        await becomes('/churn-late', 200)
+        assert.equal(await ask('/churn-4', { 'x-who': 'e' }), 200)
+        assert.equal(await ask('/churn-4', { 'x-who': 'b' }), 403)
+        for (const { child } of replicas.values()) assert.equal(child.exitCode, null)
+      }, 100)
+      const after = await Promise.all(kinds.map(expired))
+      for (const [index, kind] of kinds.entries()) {
+        assert.ok((after[index] ?? 0) > (before[index] ?? 0), kind)
+      }
+    })
+
     it('a leader that is killed in the middle of a rollout is replaced, and the rollout ends', async () => {
       const names = numbers.filter((n) => n % 3 === 2).map((n) => `churn-${n}`)
       const holder = async () => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
+import { connect } from 'node:net'
 import { dirname, join } from 'node:path'
 import { parse } from 'yaml'
 import type { KubernetesObject } from '../charts/helm.ts'
@@ -192,6 +193,38 @@ export class Cluster {
       .filter(({ user }) => user.username === username)
   }
 
+  /**
+   * Kills the API server and starts another one in its place, which knows the objects and not what
+   * happened to them before: a watch that wants to go on from then is too old for it (410).
+   */
+  async restartApiServer(): Promise<void> {
+    const state = dirname(this.kubeconfig)
+    const file = join(state, 'pid/kube-apiserver')
+    const pid = Number(readFileSync(file, 'utf8'))
+    const args = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(1, -1)
+    process.kill(pid, 'SIGKILL')
+    // While the old one has the port, the new one would end at once.
+    const isGone = async () => !(await isTaken(this.port)) || undefined
+    await eventually(isGone, 'the end of the API server', 30)
+    for (let attempt = 1; ; attempt++) {
+      const log = openSync(join(state, 'log/kube-apiserver.log'), 'a')
+      const other = spawn(this.#program('kube-apiserver'), args, {
+        detached: true,
+        stdio: ['ignore', log, log],
+      })
+      closeSync(log)
+      other.unref()
+      writeFileSync(file, `${other.pid}\n`)
+      const isReady = async () => {
+        if (other.exitCode !== null) return 'ended' as const
+        const found = await this.ask('GET', '/readyz').catch(() => undefined)
+        return found?.status === 200 ? ('ready' as const) : undefined
+      }
+      if ((await eventually(isReady, 'the API server again', 120)) === 'ready') return
+      assert.ok(attempt < 5, 'the API server does not start again')
+    }
+  }
+
   logs(namespace: string, deployment: string): string {
     return this.kubectl([
       '-n',
@@ -252,4 +285,16 @@ export async function eventually<T>(
     assert.ok(Date.now() < end, `there was not ${what} in ${seconds} s`)
     await new Promise((resolve) => setTimeout(resolve, 200))
   }
+}
+
+/** Whether somebody listens there. */
+function isTaken(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    const report = (found: boolean) => {
+      socket.destroy()
+      resolve(found)
+    }
+    socket.once('connect', () => report(true)).once('error', () => report(false))
+  })
 }
