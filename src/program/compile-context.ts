@@ -1,4 +1,4 @@
-import { type Compiled, compile, type Expression, STAGES } from '../cel/index.ts'
+import { type Compiled, compile, type Expression, STAGES, type Stage } from '../cel/index.ts'
 import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
 import { type DecisionSampler, NO_SAMPLER } from '../exchange/decision.ts'
 import type { Scope } from '../exchange/identity.ts'
@@ -11,7 +11,12 @@ import type {
   PolicyDeps,
   PolicyExpression,
 } from '../policies/define.ts'
-import { expectation, STAGE_OF_SECTION } from '../policies/expressions.ts'
+import {
+  expectation,
+  forgetChecked,
+  STAGE_OF_SECTION,
+  takeChecked,
+} from '../policies/expressions.ts'
 import type { Layer } from '../reach/layers.ts'
 import { RULE_KINDS } from '../reach/points.ts'
 import type { Cluster } from '../upstream/cluster.ts'
@@ -126,6 +131,7 @@ export class CompileContexts {
    * and may know their site, which must not keep earlier Programs alive.
    */
   close(): void {
+    forgetChecked()
     for (const { value } of this.#expressions.values()) value.releaseShared()
     this.#expressions.clear()
     this.shared.clear()
@@ -194,8 +200,7 @@ export class CompileContexts {
       this.#uses.link(known.uses)
       return { expression: known.value, diagnostics: [] }
     }
-    const origin = place.origin ?? fieldOrigin(policy.origin, place.field)
-    const compiled = compile(text, STAGES[stage], { ...expectation(result), origin })
+    const compiled = compileAt(text, place, stage)
     const { expression, diagnostics } = compiled
     for (const diagnostic of diagnostics) this.report(diagnostic)
     if (expression === undefined) return compiled
@@ -301,6 +306,18 @@ class OpenCompileContext implements CompileContext {
   connect(...asked: Parameters<CompileContext['connect']>): ReturnType<CompileContext['connect']> {
     return this.#contexts.connect(...asked)
   }
+}
+
+function compileAt(text: string, place: ExpressionPlace, stage: Stage): Compiled {
+  const { policy, result } = place
+  const expression = takeChecked(text, stage, result)
+  if (expression !== undefined) {
+    // Somebody will look at its tree, more than once.
+    if (mayRead(text)) expression.retain()
+    return { expression, diagnostics: [] }
+  }
+  const origin = place.origin ?? fieldOrigin(policy.origin, place.field)
+  return compile(text, STAGES[stage], { ...expectation(result), origin })
 }
 
 function nothingFound(): Findings {

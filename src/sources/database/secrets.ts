@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import type { JsonValue } from '../../model/json.ts'
+import type { JsonObject, JsonValue } from '../../model/json.ts'
 import { HIDDEN, isCredentialName } from '../../model/redact.ts'
 import { findAnnotated } from '../../policies/schema.ts'
 import { type ResourceKind, schemaOf } from './resource-kinds.ts'
@@ -85,18 +85,27 @@ export function openValue(
   context: string,
   sealing: Sealing | undefined,
 ): JsonValue {
-  if (Array.isArray(value)) return value.map((item) => openValue(item, context, sealing))
-  if (!isObject(value)) return value
-  const { [SEALED]: sealed } = value
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    const opened = value.map((item) => openValue(item, context, sealing))
+    return opened.every((item, index) => item === value[index]) ? value : opened
+  }
+  const object = value as JsonObject
+  const { [SEALED]: sealed } = object
   if (typeof sealed === 'string') {
     const opened = sealing?.open(sealed, context)
     if (opened === undefined) throw new SealedError(`a secret of ${context} cannot be decrypted`)
     return opened
   }
-  const entries = Object.entries(value).map(([key, member]) => [
-    key,
-    openValue(member ?? null, context, sealing),
-  ])
+  // Nearly all values have no secret, and there may be thousands: these are not made anew.
+  const changed = new Map<string, JsonValue>()
+  for (const key of Object.keys(object)) {
+    const member = object[key] ?? null
+    const opened = openValue(member, context, sealing)
+    if (opened !== member) changed.set(key, opened)
+  }
+  if (changed.size === 0) return object
+  const entries = Object.entries(object).map(([key, member]) => [key, changed.get(key) ?? member])
   return Object.fromEntries(entries)
 }
 
