@@ -71,6 +71,7 @@ export class CompileContexts {
   readonly #scopes = new Map<string, Scope>()
   readonly #alike = new Map<string, Uses>()
   readonly #expressions = new Map<string, Recorded<Expression>>()
+  readonly #reads = new Map<string, Uses>()
 
   constructor(options: CompileContextsOptions) {
     const { now, previous, placeOf, world = {}, sampler = NO_SAMPLER } = options
@@ -97,10 +98,6 @@ export class CompileContexts {
 
   use(key: string, cluster: Cluster): void {
     this.#uses.add('clusters', [key, cluster])
-  }
-
-  readHeaders(reads: HeaderReads): void {
-    this.#uses.add('headers', reads)
   }
 
   /** A part, with what it uses and nothing of what others do. */
@@ -139,6 +136,7 @@ export class CompileContexts {
     this.#ids.clear()
     this.#scopes.clear()
     this.#alike.clear()
+    this.#reads.clear()
     this.#previous = undefined
     this.#uses = new Uses()
     this.#placeOf = () => ''
@@ -204,16 +202,24 @@ export class CompileContexts {
     const { expression, diagnostics } = compiled
     for (const diagnostic of diagnostics) this.report(diagnostic)
     if (expression === undefined) return compiled
-    const uses = new Uses()
     // What only logs and metrics read decides nothing.
-    if (stage !== 'log' && text.includes('request')) {
-      const reads = new HeaderReads()
-      reads.note(text, expression)
-      if (reads.all || reads.names.size > 0) uses.add('headers', reads)
-    }
+    const isDeciding = stage !== 'log' && text.includes('request')
+    const uses = isDeciding ? this.#headersRead(text, expression) : NO_USES
     this.#uses.link(uses)
     if (diagnostics.length === 0) this.#expressions.set(key, { value: expression, uses })
     return compiled
+  }
+
+  /** Thousands of rules read the same few headers: they share what says so. */
+  #headersRead(text: string, expression: Expression): Uses {
+    const reads = new HeaderReads()
+    reads.note(text, expression)
+    if (!reads.all && reads.names.size === 0) return NO_USES
+    const key = JSON.stringify([reads.all, ...reads.names])
+    const known = this.#reads.get(key) ?? new Uses()
+    if (known.headers.length === 0) known.add('headers', reads)
+    this.#reads.set(key, known)
+    return known
   }
 
   keep<T>(policy: ValidPolicy, part: string, make: (key: string) => T): T {
@@ -319,6 +325,9 @@ function compileAt(text: string, place: ExpressionPlace, stage: Stage): Compiled
   const origin = place.origin ?? fieldOrigin(policy.origin, place.field)
   return compile(text, STAGES[stage], { ...expectation(result), origin })
 }
+
+/** Of what uses nothing. */
+const NO_USES = new Uses()
 
 function nothingFound(): Findings {
   return {

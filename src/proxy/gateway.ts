@@ -53,6 +53,9 @@ function sealKeyOf({ session }: Settings, shared: Uint8Array = randomBytes(32)):
   return new Uint8Array(hkdfSync('sha256', shared, '', 'portcullis seal', 32))
 }
 
+/** Thousands of clusters have none. */
+const NO_EXPRESSIONS = {}
+
 type Diagnostic = Program['diagnostics'][number]
 
 export interface GatewayOptions {
@@ -129,11 +132,14 @@ export class Gateway {
     const forget = (cluster: ServedCluster) => this.#open.delete(cluster)
     this.#services = {
       openCluster: (backend, policies, { target, hashKey, isFailure }) => {
-        const expressions = {
-          ...(target === undefined ? {} : { target }),
-          ...(hashKey === undefined ? {} : { hashKey }),
-          ...(isFailure === undefined ? {} : { isFailure }),
-        }
+        const hasAny = (target ?? hashKey ?? isFailure) !== undefined
+        const expressions = !hasAny
+          ? NO_EXPRESSIONS
+          : {
+              ...(target === undefined ? {} : { target }),
+              ...(hashKey === undefined ? {} : { hashKey }),
+              ...(isFailure === undefined ? {} : { isFailure }),
+            }
         const open = () => openCluster(backend, policies, clusterDeps, expressions)
         const served = new ServedCluster(backend, policies, open, forget)
         this.#open.add(served)

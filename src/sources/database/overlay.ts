@@ -72,6 +72,7 @@ class StoredPiece implements PlacedResource {
   readonly expanded = NO_EXPANSIONS
   readonly #resource: MergedResource
   readonly #overlay: OverlayText
+  #object: string | undefined
   #entry: Entry | undefined
 
   constructor(resource: MergedResource, overlay: OverlayText) {
@@ -81,7 +82,8 @@ class StoredPiece implements PlacedResource {
   }
 
   get object(): string {
-    return storedName(this.#resource)
+    this.#object ??= storedName(this.#resource)
+    return this.#object
   }
 
   get entry(): Entry {

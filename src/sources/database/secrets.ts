@@ -87,8 +87,12 @@ export function openValue(
 ): JsonValue {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) {
-    const opened = value.map((item) => openValue(item, context, sealing))
-    return opened.every((item, index) => item === value[index]) ? value : opened
+    let items: JsonValue[] | undefined
+    for (let i = 0; i < value.length; i++) {
+      const own = openValue(value[i], context, sealing)
+      if (own !== value[i]) (items ??= [...value])[i] = own
+    }
+    return items ?? value
   }
   const object = value as JsonObject
   const { [SEALED]: sealed } = object
@@ -98,15 +102,17 @@ export function openValue(
     return opened
   }
   // Nearly all values have no secret, and there may be thousands: these are not made anew.
-  const changed = new Map<string, JsonValue>()
-  for (const key of Object.keys(object)) {
+  let opened: [string, JsonValue][] | undefined
+  const keys = Object.keys(object)
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i] as string
     const member = object[key] ?? null
-    const opened = openValue(member, context, sealing)
-    if (opened !== member) changed.set(key, opened)
+    const own = openValue(member, context, sealing)
+    if (own === member) continue
+    opened ??= Object.entries(object) as [string, JsonValue][]
+    opened[i] = [key, own]
   }
-  if (changed.size === 0) return object
-  const entries = Object.entries(object).map(([key, member]) => [key, changed.get(key) ?? member])
-  return Object.fromEntries(entries)
+  return opened === undefined ? object : Object.fromEntries(opened)
 }
 
 /** Whether a value as it is stored has a secret that an older key encrypted. */
