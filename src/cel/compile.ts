@@ -76,7 +76,9 @@ export class Expression {
   /** Loops or grows values, and so runs against a budget. */
   readonly metered: boolean
   readonly budget: number
-  readonly #options: CompileOptions
+  readonly #generates: boolean
+  readonly #isChecked: boolean
+  readonly #macros: boolean | undefined
   #term: Term | undefined
   #isHeld = false
   #predicate: Predicate | undefined
@@ -87,17 +89,20 @@ export class Expression {
     this.environment = environment
     this.metered = isMetered(term)
     this.budget = options.budget ?? DEFAULT_FUEL
-    this.#options = options
+    // Not the options as a whole: the place of a text may lead to all of its document.
+    this.#generates = options.backend !== 'closures'
+    this.#isChecked = options.check ?? true
+    this.#macros = options.macros
     this.#term = term
   }
 
   /** The checked tree; made anew where it was released. */
   get term(): Term {
     if (this.#term !== undefined) return this.#term
-    const { expr } = parse(this.text, undefined, this.#options.macros)
+    const { expr } = parse(this.text, undefined, this.#macros)
     if (expr === undefined)
       throw new Error(`an expression that compiled no longer parses: ${this.text}`)
-    return check(expr, this.environment, this.#options.check ?? true).term
+    return check(expr, this.environment, this.#isChecked).term
   }
 
   /** Holds on to the tree, for one that is asked for again and again, until it is released. */
@@ -152,10 +157,6 @@ export class Expression {
   /** The value of every sub-expression, and why there is none; `effort` is what it may cost. */
   explain(variables: Variables, effort?: Allowance): Explanation {
     return explain(this.term, variables, this.budget, effort)
-  }
-
-  get #generates(): boolean {
-    return this.#options.backend !== 'closures'
   }
 }
 

@@ -1,7 +1,9 @@
 import type { Status } from '../admin/answers.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { renderOrigin } from '../diagnostics/render.ts'
+import { hasErrors } from '../diagnostics/result.ts'
 import type { Model } from '../model/model.ts'
+import { rejectedParts } from '../model/rejected-parts.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Fleet } from './fleet.ts'
 
@@ -39,4 +41,15 @@ export function logFindings(findings: readonly Diagnostic[], log: Logger): void 
 export function portsOf({ gateways }: Model): readonly number[] {
   const listeners = gateways.flatMap((gateway) => gateway.listeners)
   return [...new Set(listeners.flatMap(({ port }) => port ?? []))]
+}
+
+/** How many parts of a Model are rejected. What is invalid in a file or a row was reported, so that
+ * thousands of parts need not be looked at; a controller knows of it by itself (`isDelivered`). */
+export function countRejected(
+  model: Model,
+  diagnostics: readonly Diagnostic[],
+  isDelivered: boolean,
+): number {
+  if (!isDelivered && !hasErrors(diagnostics)) return 0
+  return rejectedParts(model, diagnostics).length
 }

@@ -13,7 +13,6 @@ import { hasErrors } from '../diagnostics/result.ts'
 import { freezeModel } from '../model/freeze.ts'
 import type { Model } from '../model/model.ts'
 import { secretsOf } from '../model/redact.ts'
-import { rejectedParts } from '../model/rejected-parts.ts'
 import type { Settings } from '../model/settings.ts'
 import { runCooperatively, runToCompletion } from '../model/steps.ts'
 import { versionOfModel } from '../model/version.ts'
@@ -55,7 +54,7 @@ import { followSource, type ReloadOptions } from './reload.ts'
 import { restartNeeded } from './restart-needed.ts'
 import { shareRevoked } from './route-sign-in.ts'
 import { RUN_HELP, runOptionsOf } from './run-options.ts'
-import { logErrors, logFindings, portsOf, withWorkers } from './run-report.ts'
+import { countRejected, logErrors, logFindings, portsOf, withWorkers } from './run-report.ts'
 import { sessionKeyProblems, withSessionKey } from './session-key.ts'
 import { optimizeForTraffic, withoutOptimization } from './startup-memory.ts'
 import { stopAsked } from './stop-asked.ts'
@@ -238,7 +237,7 @@ async function serveUntilStopped(
   })
   const report = (model: Model, diagnostics: readonly Diagnostic[]) => {
     status = { ...status, isReady: true, detail: 'ready', model, diagnostics, findings: undefined }
-    const rejected = rejectedParts(model, diagnostics).length
+    const rejected = countRejected(model, diagnostics, controller !== undefined)
     metrics.gauge(configRejectedParts).at({}).set(rejected)
     metrics
       .gauge(configSynchronized)

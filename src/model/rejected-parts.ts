@@ -78,10 +78,10 @@ function heldIn(part: object): ReadonlySet<Diagnostic> {
 
 const NONE: ReadonlySet<Diagnostic> = new Set()
 
-function collectHeld(value: unknown, found: Set<Diagnostic>): void {
-  if (typeof value !== 'object' || value === null) return
+function collectHeld(value: object, found: Set<Diagnostic>): void {
   for (const key in value) {
     const member = (value as Readonly<Record<string, unknown>>)[key]
+    if (typeof member !== 'object' || member === null || key === 'origin') continue
     if (key === 'diagnostics' && Array.isArray(member)) {
       for (const one of member as readonly Diagnostic[]) if (isError(one)) found.add(one)
     } else collectHeld(member, found)

@@ -36,6 +36,7 @@ import { networkAuthorization } from './network-authorization/schema.ts'
 import { type Oidc, oidc, pathOfBody } from './oidc/schema.ts'
 import { outlierDetection } from './outlier-detection/schema.ts'
 import { proxyProtocol } from './proxy-protocol/schema.ts'
+import { type QuickPolicy, readQuickRules } from './quick-rules.ts'
 import { plainRemoteRateLimit, remoteRateLimit } from './remote-rate-limit/schema.ts'
 import { requestHeaders } from './request-headers/schema.ts'
 import { requestMirror } from './request-mirror/schema.ts'
@@ -58,6 +59,8 @@ export interface PolicySchema {
   /** The sections that it may stand in, and the levels that it may be attached at there. */
   readonly sections: Sections
   readonly schema: z.ZodType
+  /** What the schema would say of values that are written most often; undefined of all others. */
+  readonly quick?: (value: unknown) => QuickPolicy | undefined
   /** Those of all policies hold together; of the others, the first at a level holds. */
   readonly composes: boolean
   /** The variables by which it says who asks. */
@@ -172,7 +175,12 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
     asksService: true,
     body: bodyShown,
   }),
-  define('authorization', BOTH, authorization, { composes: true, hasRules: true, isInline: true }),
+  define('authorization', BOTH, authorization, {
+    composes: true,
+    hasRules: true,
+    isInline: true,
+    quick: readQuickRules,
+  }),
   define('localRateLimit', TRAFFIC, localRateLimit, {
     plain: plainRateLimit,
     countsRequests: true,

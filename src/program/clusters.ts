@@ -1,7 +1,8 @@
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { type Exchange, ResponseAttributes } from '../exchange/exchange.ts'
-import type { Backend, Target } from '../model/backend.ts'
+import type { Backend, HostBackend, Target } from '../model/backend.ts'
 import { hashOf } from '../model/hash.ts'
+import { canonicalJson } from '../model/json.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import { PLACES } from '../model/version.ts'
 import { type ExpressionPlace, variablesOf } from '../policies/define.ts'
@@ -45,10 +46,12 @@ export class Clusters {
 
   /** Undefined if an expression of it has an error, or its keys cannot be used. */
   open(backend: Backend, policies: readonly ValidPolicy[]): Cluster | undefined {
+    if (policies.length === 0 && backend.kind === 'host') {
+      return this.#opening(plainKey(backend), backend, policies, NO_EXPRESSIONS)
+    }
     const context = this.#contexts.open()
     const textFrom = this.#textFrom(context)
     const key = keyOf(backend, policies)
-    const known = this.#opened.get(key) ?? this.#previous?.clusters.get(key)
     const expressions: ClusterExpressions = {
       target: targetOf(backend, textFrom),
       hashKey: hashKeyOf(policies, textFrom),
@@ -56,8 +59,18 @@ export class Clusters {
     }
     if (context.findings.failed !== undefined) return undefined
     if (this.#reportFaults(key, policies)) return undefined
+    return this.#opening(key, backend, policies, expressions)
+  }
+
+  #opening(
+    key: string,
+    backend: Backend,
+    policies: readonly ValidPolicy[],
+    expressions: ClusterExpressions,
+  ): Cluster {
+    const known = this.#opened.get(key) ?? this.#previous?.clusters.get(key)
     // Its own policies are among those that hold, unless a more specific one replaced them.
-    const bare = { ...backend, policies: [] }
+    const bare = backend.policies.length === 0 ? backend : { ...backend, policies: [] }
     const cluster = known ?? this.#services.openCluster(bare, policies, expressions)
     this.#opened.set(key, cluster)
     this.#contexts.use(key, cluster)
@@ -91,6 +104,17 @@ export class Clusters {
 function keyOf(backend: Backend, policies: readonly ValidPolicy[]): string {
   const content = policies.map(({ kind, value }) => ({ kind, value }))
   return `${backend.name} ${hashOf([{ ...backend, policies: content }], PLACES)}`
+}
+
+/** The same for addresses that nothing is said about: thousands of routes have one in place. */
+function plainKey({ name, endpoints }: HostBackend): string {
+  return `${name} ${canonicalJson(endpoints)}`
+}
+
+const NO_EXPRESSIONS: ClusterExpressions = {
+  target: undefined,
+  hashKey: undefined,
+  isFailure: undefined,
 }
 
 type TextFrom = (text: string, place: ExpressionPlace) => TextOf | undefined

@@ -1,4 +1,4 @@
-import { type Compiled, compile, type Expression, STAGES } from '../cel/index.ts'
+import { type Compiled, compile, type Expression, STAGES, type Stage } from '../cel/index.ts'
 import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
 import { type DecisionSampler, NO_SAMPLER } from '../exchange/decision.ts'
 import type { Scope } from '../exchange/identity.ts'
@@ -11,7 +11,12 @@ import type {
   PolicyDeps,
   PolicyExpression,
 } from '../policies/define.ts'
-import { expectation, STAGE_OF_SECTION } from '../policies/expressions.ts'
+import {
+  expectation,
+  forgetChecked,
+  STAGE_OF_SECTION,
+  takeChecked,
+} from '../policies/expressions.ts'
 import type { Layer } from '../reach/layers.ts'
 import { RULE_KINDS } from '../reach/points.ts'
 import type { Cluster } from '../upstream/cluster.ts'
@@ -66,6 +71,7 @@ export class CompileContexts {
   readonly #scopes = new Map<string, Scope>()
   readonly #alike = new Map<string, Uses>()
   readonly #expressions = new Map<string, Recorded<Expression>>()
+  readonly #reads = new Map<string, Uses>()
 
   constructor(options: CompileContextsOptions) {
     const { now, previous, placeOf, world = {}, sampler = NO_SAMPLER } = options
@@ -92,10 +98,6 @@ export class CompileContexts {
 
   use(key: string, cluster: Cluster): void {
     this.#uses.add('clusters', [key, cluster])
-  }
-
-  readHeaders(reads: HeaderReads): void {
-    this.#uses.add('headers', reads)
   }
 
   /** A part, with what it uses and nothing of what others do. */
@@ -126,6 +128,7 @@ export class CompileContexts {
    * and may know their site, which must not keep earlier Programs alive.
    */
   close(): void {
+    forgetChecked()
     for (const { value } of this.#expressions.values()) value.releaseShared()
     this.#expressions.clear()
     this.shared.clear()
@@ -133,6 +136,7 @@ export class CompileContexts {
     this.#ids.clear()
     this.#scopes.clear()
     this.#alike.clear()
+    this.#reads.clear()
     this.#previous = undefined
     this.#uses = new Uses()
     this.#placeOf = () => ''
@@ -194,21 +198,28 @@ export class CompileContexts {
       this.#uses.link(known.uses)
       return { expression: known.value, diagnostics: [] }
     }
-    const origin = place.origin ?? fieldOrigin(policy.origin, place.field)
-    const compiled = compile(text, STAGES[stage], { ...expectation(result), origin })
+    const compiled = compileAt(text, place, stage)
     const { expression, diagnostics } = compiled
     for (const diagnostic of diagnostics) this.report(diagnostic)
     if (expression === undefined) return compiled
-    const uses = new Uses()
     // What only logs and metrics read decides nothing.
-    if (stage !== 'log' && text.includes('request')) {
-      const reads = new HeaderReads()
-      reads.note(text, expression)
-      if (reads.all || reads.names.size > 0) uses.add('headers', reads)
-    }
+    const isDeciding = stage !== 'log' && text.includes('request')
+    const uses = isDeciding ? this.#headersRead(text, expression) : NO_USES
     this.#uses.link(uses)
     if (diagnostics.length === 0) this.#expressions.set(key, { value: expression, uses })
     return compiled
+  }
+
+  /** Thousands of rules read the same few headers: they share what says so. */
+  #headersRead(text: string, expression: Expression): Uses {
+    const reads = new HeaderReads()
+    reads.note(text, expression)
+    if (!reads.all && reads.names.size === 0) return NO_USES
+    const key = JSON.stringify([reads.all, ...reads.names])
+    const known = this.#reads.get(key) ?? new Uses()
+    if (known.headers.length === 0) known.add('headers', reads)
+    this.#reads.set(key, known)
+    return known
   }
 
   keep<T>(policy: ValidPolicy, part: string, make: (key: string) => T): T {
@@ -302,6 +313,21 @@ class OpenCompileContext implements CompileContext {
     return this.#contexts.connect(...asked)
   }
 }
+
+function compileAt(text: string, place: ExpressionPlace, stage: Stage): Compiled {
+  const { policy, result } = place
+  const expression = takeChecked(text, stage, result)
+  if (expression !== undefined) {
+    // Somebody will look at its tree, more than once.
+    if (mayRead(text)) expression.retain()
+    return { expression, diagnostics: [] }
+  }
+  const origin = place.origin ?? fieldOrigin(policy.origin, place.field)
+  return compile(text, STAGES[stage], { ...expectation(result), origin })
+}
+
+/** Of what uses nothing. */
+const NO_USES = new Uses()
 
 function nothingFound(): Findings {
   return {

@@ -26,6 +26,7 @@ import {
 } from './parts.ts'
 import type { Program } from './program.ts'
 import { compileRule, compileUnmatched, refusedRoute } from './routes.ts'
+import { Uses } from './uses.ts'
 import { type UsesList, UsesTally } from './uses-tally.ts'
 
 /**
@@ -165,11 +166,12 @@ function* compileRoute(compilation: Compilation, place: RoutePlace): Generator<v
   const { route, hostnames } = place
   const { contexts, reach } = compilation
   const entries: MatchEntry<PlacedRoute>[] = []
-  const { uses } = contexts.record(() => {
+  const uses = new Uses()
+  if (route.rules.some(({ matches }) => matches.some(({ headers }) => headers.length > 0))) {
     const reads = new HeaderReads()
     reads.noteMatches(route)
-    if (reads.names.size > 0) contexts.readHeaders(reads)
-  })
+    uses.add('headers', reads)
+  }
   for (const rulePlace of reach.rulesOf(place)) {
     const made = contexts.record(() => compileRule(compilation, rulePlace))
     const target = made.value

@@ -107,19 +107,23 @@ function policyNames({ frontend, gateways, routes, backends }: Model): ReadonlyS
   return names
 }
 
+/** Thousands of backends have no policy. */
+const NO_NAMES = new Set<string>()
+
 const named = new WeakMap<object, ReadonlySet<string>>()
 
 /** Of a thing and all that is within it. Most are those of the Model before: looked at once. */
 function policiesOf(thing: Named): ReadonlySet<string> {
   const known = named.get(thing)
   if (known !== undefined) return known
-  const names = new Set<string>()
+  let names: Set<string> = new Set()
   addNames(thing.policies, names)
   if ('rules' in thing) addRules(thing, names)
   else {
     const inner = 'listeners' in thing ? thing.listeners : partsOf(thing)
     for (const { policies } of inner) addNames(policies, names)
   }
+  if (names.size === 0) names = NO_NAMES
   named.set(thing, names)
   return names
 }

@@ -18,8 +18,7 @@ import { dnsLookups } from '../telemetry/definitions/upstream.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { createRequestId } from '../telemetry/request-id.ts'
-import type { Cluster } from '../upstream/cluster.ts'
-import { type ClusterDeps, type OpenCluster, openCluster } from '../upstream/clusters.ts'
+import { type ClusterDeps, openCluster } from '../upstream/clusters.ts'
 import { Resolver } from '../upstream/dns.ts'
 import { type SystemNamesOptions, systemNames } from '../upstream/name-source.ts'
 import type { WorkerPlace } from '../upstream/worker-share.ts'
@@ -40,6 +39,7 @@ import { Observing } from './observe.ts'
 import { authenticationDeps, countKept } from './observe-authentication.ts'
 import { rateLimitCounter } from './observe-limits.ts'
 import { recordCounts, upstreamObserver } from './observe-upstream.ts'
+import { ServedCluster } from './served-cluster.ts'
 import { streamRouter } from './stream-router.ts'
 
 /** Where name servers are named, nobody else is asked. */
@@ -47,26 +47,14 @@ function namesOf({ servers }: Settings['dns']): SystemNamesOptions {
   return servers === undefined ? {} : { servers, lookup: async () => [] }
 }
 
-/** The cluster, closed in another way. */
-function governed(opened: OpenCluster, close: () => void): Cluster {
-  return {
-    name: opened.name,
-    get isHealthy() {
-      return opened.isHealthy
-    },
-    get active() {
-      return opened.active
-    },
-    choose: (exchange, tried) => opened.choose(exchange, tried),
-    close,
-  }
-}
-
 /** As it is configured; else one that the workers of this gateway share until it ends. */
 function sealKeyOf({ session }: Settings, shared: Uint8Array = randomBytes(32)): Uint8Array {
   if (session !== undefined) return Buffer.from(session.key.secret, 'hex')
   return new Uint8Array(hkdfSync('sha256', shared, '', 'portcullis seal', 32))
 }
+
+/** Thousands of clusters have none. */
+const NO_EXPRESSIONS = {}
 
 type Diagnostic = Program['diagnostics'][number]
 
@@ -112,7 +100,7 @@ export class Gateway {
   readonly #forgetting: Forgetting
   readonly #load: Load
   /** Clusters that are open, for the gauges. */
-  readonly #open = new Set<OpenCluster>()
+  readonly #open = new Set<ServedCluster>()
   #program: Program | undefined
   #streams: Streams | undefined
   #applying: Promise<unknown> = Promise.resolve()
@@ -141,19 +129,21 @@ export class Gateway {
     })
     this.#settings = settings
     this.#prices.update(settings.modelCatalog)
+    const forget = (cluster: ServedCluster) => this.#open.delete(cluster)
     this.#services = {
       openCluster: (backend, policies, { target, hashKey, isFailure }) => {
-        const opened = openCluster(backend, policies, clusterDeps, {
-          ...(target === undefined ? {} : { target }),
-          ...(hashKey === undefined ? {} : { hashKey }),
-          ...(isFailure === undefined ? {} : { isFailure }),
-        })
-        this.#open.add(opened)
-        const close = () => {
-          this.#open.delete(opened)
-          opened.close()
-        }
-        return governed(opened, close)
+        const hasAny = (target ?? hashKey ?? isFailure) !== undefined
+        const expressions = !hasAny
+          ? NO_EXPRESSIONS
+          : {
+              ...(target === undefined ? {} : { target }),
+              ...(hashKey === undefined ? {} : { hashKey }),
+              ...(isFailure === undefined ? {} : { isFailure }),
+            }
+        const open = () => openCluster(backend, policies, clusterDeps, expressions)
+        const served = new ServedCluster(backend, policies, open, forget)
+        this.#open.add(served)
+        return served
       },
       watchStep: (policy) => rateLimitCounter(metrics, policy),
       sampler: new MeteredSampler(metrics, settings.decisions.allowed, undefined, broke),

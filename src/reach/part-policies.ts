@@ -2,6 +2,7 @@ import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Backend } from '../model/backend.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
+import type { BackendRef } from '../model/route.ts'
 import { type Guardrails, hasWebhook } from '../policies/guardrails/schema.ts'
 import { decidesAt } from './points.ts'
 
@@ -127,15 +128,17 @@ function isSigner(policy: Attached): boolean {
   return (policy.value as { kind?: unknown }).kind === 'aws'
 }
 
+const NO_REFS: readonly BackendRef[] = []
+
 function* reachingOthers(
   { backends, routes }: Model,
   enforcedBy: readonly Backend['kind'][],
   isMeant: (policy: Attached) => boolean,
 ): Generator<Attached> {
   const isOther = ({ kind }: Backend) => !enforcedBy.includes(kind) && kind !== 'invalid'
-  const others = new Set(backends.filter(isOther).map(({ name }) => name))
+  let others: ReadonlySet<string> | undefined
   for (const backend of backends) {
-    if (isOther(backend)) yield* backend.policies
+    if (backend.policies.length > 0 && isOther(backend)) yield* backend.policies
     if (backend.kind !== 'ai' || !isOther(backend)) continue
     for (const { providers } of backend.groups) {
       for (const { policies } of providers) yield* policies
@@ -143,13 +146,14 @@ function* reachingOthers(
   }
   for (const { policies, rules } of routes) {
     for (const rule of rules) {
-      const refs = rule.action.kind === 'forward' ? rule.action.backends : []
-      const around = [...policies, ...rule.policies].filter(isMeant)
+      const refs = rule.action.kind === 'forward' ? rule.action.backends : NO_REFS
       // Nearly every one of thousands of routes has nothing to do with them.
-      if (around.length === 0 && !refs.some((ref) => ref.policies.some(isMeant))) continue
-      const reached = refs.filter(({ backend }) => others.has(backend))
+      const isAround = policies.some(isMeant) || rule.policies.some(isMeant)
+      if (!isAround && !refs.some((ref) => ref.policies.some(isMeant))) continue
+      const names = (others ??= new Set(backends.filter(isOther).map(({ name }) => name)))
+      const reached = refs.filter(({ backend }) => names.has(backend))
       for (const ref of reached) yield* ref.policies
-      if (reached.length > 0) yield* around
+      if (reached.length > 0) yield* [...policies, ...rule.policies].filter(isMeant)
     }
   }
 }

@@ -8,7 +8,7 @@ import { STAGES } from '../stages.ts'
 import { parseIp } from '../values/ip.ts'
 import type { Value } from '../values/value.ts'
 import { explainRules } from './explain-rules.ts'
-import { type Action, compileRules, type Rule } from './rule-set.ts'
+import { type Action, compileRule, compileRules, type Rule } from './rule-set.ts'
 
 type Backend = 'generated' | 'closures'
 type Written = readonly [action: Action, text: string]
@@ -103,6 +103,15 @@ describe('a rule set', () => {
         const all = rulesOf(rules, backend)
         assert.equal(compileRules(all).decide(variables), allowed)
         assert.equal(compileRules(all, { index: false }).decide(variables), allowed)
+        if (all.length === 1) {
+          const [only] = all as [Rule]
+          const [late, early] = [compileRule(only), compileRules(all)]
+          assert.equal(late.admitting(variables), early.admitting(variables))
+          assert.equal(late.denying(variables), early.denying(variables))
+          assert.deepEqual(late.deciding(variables), early.deciding(variables))
+          assert.deepEqual([late.decide(variables), late.counts], [allowed, early.counts])
+          assert.equal(compileRule(only), late)
+        }
         const verdict = explainRules(all, variables)
         assert.equal(verdict.allowed, allowed)
         assert.equal(verdict.cause, cause)

@@ -78,17 +78,54 @@ export function compileRules(rules: Iterable<Rule>, options: RuleSetOptions = {}
   return new CompiledRules(counts, match('Deny'), required, match('Allow'))
 }
 
-/** A set of one rule: the same set for the same expression. */
+/**
+ * A set of one rule: the same set for the same expression. Its function is made when it decides
+ * for the first time: thousands of routes have a rule each, and most of them no request for long.
+ */
 export function compileRule(rule: Rule): RuleSet {
   const { action, expression } = rule
   let sets = alone.get(expression)
   if (sets === undefined) alone.set(expression, (sets = {}))
-  sets[action] ??= compileRules([rule])
+  sets[action] ??= new RuleAlone(rule)
   expression.release()
   return sets[action]
 }
 
 const alone = new WeakMap<Expression, Partial<Record<Action, RuleSet>>>()
+
+class RuleAlone implements RuleSet {
+  readonly #rule: Rule
+  #set: RuleSet | undefined
+
+  constructor(rule: Rule) {
+    this.#rule = rule
+  }
+
+  get counts(): Readonly<Counts> {
+    return (this.#set ?? this.#made()).counts
+  }
+
+  decide(variables: Variables): boolean {
+    return (this.#set ?? this.#made()).decide(variables)
+  }
+
+  admitting(variables: Variables): number {
+    return (this.#set ?? this.#made()).admitting(variables)
+  }
+
+  denying(variables: Variables): number {
+    return (this.#set ?? this.#made()).denying(variables)
+  }
+
+  deciding(variables: Variables): Deciding {
+    return (this.#set ?? this.#made()).deciding(variables)
+  }
+
+  #made(): RuleSet {
+    this.#set = compileRules([this.#rule])
+    return this.#set
+  }
+}
 
 const NO_REQUIREMENTS: readonly Requirement[] = []
 

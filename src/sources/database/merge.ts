@@ -59,7 +59,7 @@ export function mergeResources(
   }
   const added = stored
     .filter((one) => one.state === 'set' && !baseline.has(keyOf(one)))
-    .toSorted((a, b) => a.created - b.created || (keyOf(a) < keyOf(b) ? -1 : 1))
+    .toSorted((a, b) => a.created - b.created || (isBefore(a, b) ? -1 : 1))
   for (const edit of added) {
     const { kind, id, value } = edit
     // The baseline had it once, and has it no longer.
@@ -67,6 +67,10 @@ export function mergeResources(
     resources.push({ kind, id, value, origin: 'database', stored: edit, provenance: {}, drift })
   }
   return { resources, hidden }
+}
+
+function isBefore(a: StoredResource, b: StoredResource): boolean {
+  return a.kind === b.kind ? a.id < b.id : a.kind < b.kind
 }
 
 const UNTOUCHED = { origin: 'baseline', stored: undefined, provenance: {}, drift: [] } as const

@@ -1,10 +1,11 @@
 import type { ObjectOrigin } from '../../diagnostics/diagnostic.ts'
 import type { JsonValue } from '../../model/json.ts'
+import { lineStarts } from '../file/document.ts'
 import type { Entry, Node } from '../file/node.ts'
 import { isObject, keyOf, type Resource } from './resources.ts'
 
 /** What messages call a stored resource. */
-function storedName(resource: Pick<Resource, 'kind' | 'id'>): string {
+export function storedName(resource: Pick<Resource, 'kind' | 'id'>): string {
   return `database ${keyOf(resource)}`
 }
 
@@ -13,22 +14,21 @@ function storedName(resource: Pick<Resource, 'kind' | 'id'>): string {
  * say where something is. Every field has a line of its own, by which its place is found again.
  */
 export class OverlayText {
-  readonly #start: number
-  /** Of each line: most of them are never asked for, so that no origin is made of them here. */
+  /** Offsets at which lines begin, those of the baseline first. */
+  readonly lines: number[]
   readonly #objects: string[] = []
   readonly #fields: string[] = []
-  readonly #parts: string[] = []
-  /** Of the resource that is written; one text for each of thousands. */
-  #part = ''
-  #length = 0
+  #text: string
 
-  /** `start`: the offset at which the text begins. */
-  constructor(start: number) {
-    this.#start = start
+  /** `text`: what it goes after; it ends with the end of a line. */
+  constructor(text: string) {
+    this.#text = text
+    this.lines = [...lineStarts(text)]
   }
 
+  /** With that of the baseline. */
   get text(): string {
-    return this.#parts.join('')
+    return this.#text
   }
 
   /** Where a line comes from, the first being 0. */
@@ -48,23 +48,21 @@ export class OverlayText {
     this.#write(': ')
     const value = this.#node(resource.value, object, '')
     this.#endLine('\n', object, '')
-    this.#parts.push(this.#part)
-    this.#length += this.#part.length
-    this.#part = ''
     return { key: resource.id, keyStart, keyEnd, value }
   }
 
   get #offset(): number {
-    return this.#start + this.#length + this.#part.length
+    return this.#text.length
   }
 
   #write(text: string): void {
-    this.#part += text
+    this.#text += text
   }
 
   /** `text`: the end of a line, and `field` what that line holds. */
   #endLine(text: string, object: string, field: string): void {
-    this.#part += text
+    this.#text += text
+    this.lines.push(this.#text.length)
     this.#objects.push(object)
     this.#fields.push(field)
   }

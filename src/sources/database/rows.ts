@@ -21,7 +21,8 @@ export interface SealedRow {
 }
 
 const TIME = `to_char(c.time at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as time`
-const COLUMNS = `r.kind, r.id, r.state, r.value, r.base, r.revision, r.created, c.author, ${TIME}`
+const OWN_COLUMNS = 'r.kind, r.id, r.state, r.value, r.base, r.revision, r.created'
+const COLUMNS = `${OWN_COLUMNS}, c.author, ${TIME}`
 
 /** All rows, or those that changed. */
 export interface Snapshot {
@@ -41,8 +42,14 @@ export async function readRevision(client: Queries): Promise<number> {
 export async function readRows(client: Queries): Promise<Snapshot> {
   const text = `select revision, ${TIME} from portcullis_changes c order by revision desc limit 1`
   const [newest] = (await client.query(text)).rows as readonly Marked[]
+  // One change may have stored thousands: its time is written once, which takes longer than the rest.
   const { rows } = await client.query(
-    `select ${COLUMNS} from portcullis_resources r join portcullis_changes c using (revision)`,
+    `with changes as materialized (
+       select c.revision, c.author, ${TIME} from portcullis_changes c
+       where exists (select from portcullis_resources r where r.revision = c.revision)
+     )
+     select ${OWN_COLUMNS}, c.author, c.time
+     from portcullis_resources r join changes c using (revision)`,
   )
   const revision = Number(newest?.revision ?? 0)
   return { revision, mark: newest?.time ?? '', rows: rows as readonly SealedRow[] }

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import type { JsonValue } from '../../model/json.ts'
+import type { JsonObject, JsonValue } from '../../model/json.ts'
 import { HIDDEN, isCredentialName } from '../../model/redact.ts'
 import { findAnnotated } from '../../policies/schema.ts'
 import { type ResourceKind, schemaOf } from './resource-kinds.ts'
@@ -85,19 +85,34 @@ export function openValue(
   context: string,
   sealing: Sealing | undefined,
 ): JsonValue {
-  if (Array.isArray(value)) return value.map((item) => openValue(item, context, sealing))
-  if (!isObject(value)) return value
-  const { [SEALED]: sealed } = value
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    let items: JsonValue[] | undefined
+    for (let i = 0; i < value.length; i++) {
+      const own = openValue(value[i], context, sealing)
+      if (own !== value[i]) (items ??= [...value])[i] = own
+    }
+    return items ?? value
+  }
+  const object = value as JsonObject
+  const { [SEALED]: sealed } = object
   if (typeof sealed === 'string') {
     const opened = sealing?.open(sealed, context)
     if (opened === undefined) throw new SealedError(`a secret of ${context} cannot be decrypted`)
     return opened
   }
-  const entries = Object.entries(value).map(([key, member]) => [
-    key,
-    openValue(member ?? null, context, sealing),
-  ])
-  return Object.fromEntries(entries)
+  // Nearly all values have no secret, and there may be thousands: these are not made anew.
+  let opened: [string, JsonValue][] | undefined
+  const keys = Object.keys(object)
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i] as string
+    const member = object[key] ?? null
+    const own = openValue(member, context, sealing)
+    if (own === member) continue
+    opened ??= Object.entries(object) as [string, JsonValue][]
+    opened[i] = [key, own]
+  }
+  return opened === undefined ? object : Object.fromEntries(opened)
 }
 
 /** Whether a value as it is stored has a secret that an older key encrypted. */

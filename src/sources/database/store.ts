@@ -77,7 +77,7 @@ export class Store {
   readonly #options: StoreOptions
   readonly #pool: pg.Pool
   readonly #feed: ChangeFeed
-  /** By kind and id: as they are in the database, and opened. */
+  /** By kind and id: as they are in the database, for the state file, and opened. */
   #rows: ReadonlyMap<string, SealedRow> = new Map()
   #opened: Opened = new Map()
   #stored: readonly StoredResource[] = []
@@ -297,14 +297,16 @@ export class Store {
     opened: Opened,
   ): void {
     if (revision === this.#revision && mark === this.#mark) return
+    if (!this.#use({ revision, mark, rows: changed }, opened)) return
+    const { stateFile } = this.#options
+    if (stateFile === undefined) return
     const all = new Map(rows)
     for (const row of changed) {
       if (row.state === 'reset') all.delete(nameOf(row))
       else all.set(nameOf(row), row)
     }
-    if (!this.#use({ revision, mark, rows: changed }, opened)) return
     this.#rows = all
-    this.#options.stateFile?.write(() => ({ revision, mark, rows: [...all.values()] }))
+    stateFile.write(() => ({ revision, mark, rows: [...all.values()] }))
   }
 
   /** False: what cannot be decrypted cannot be served, and what is known stays in effect. */

@@ -13,10 +13,11 @@ const LEFT_OUT = 'PC0001'
  */
 export function confine(result: Result<Model>): Result<Model> {
   const { value: model, diagnostics } = result
-  if (model === undefined) return result
+  const isWrong = ({ severity, code }: Diagnostic) => severity === 'error' || code === LEFT_OUT
+  if (model === undefined || !diagnostics.some(isWrong)) return result
   const held = new Set(rejectedParts(model, []).flatMap((part) => part.diagnostics.map(identity)))
   const loose = diagnostics.filter(
-    (one) => (one.severity === 'error' && !held.has(identity(one))) || one.code === LEFT_OUT,
+    (one) => isWrong(one) && (one.code === LEFT_OUT || !held.has(identity(one))),
   )
   const [first] = loose
   return first === undefined ? result : refusal([...diagnostics, unconfined(first, loose.length)])

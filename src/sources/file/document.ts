@@ -28,6 +28,8 @@ export interface Piece {
   /** Variables filled in. */
   readonly value: unknown
   readonly expanded: ReadonlyMap<Node, Expanded>
+  /** Of one that is in no file: what messages call it. Fields say where in it something is. */
+  readonly object?: string | undefined
 }
 
 /** Made when they are asked for, since all of them at once would fill the memory. */

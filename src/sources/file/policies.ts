@@ -121,7 +121,7 @@ function groupedKeys(): ReadonlyMap<string, readonly string[]> {
 function readOne(
   reading: Reading,
   node: SectionNode,
-  { kind, key, schema, stage }: PolicySchema,
+  { kind, key, schema, stage, quick }: PolicySchema,
   section: Section,
   place: PolicyPlace,
 ): Attached {
@@ -129,6 +129,7 @@ function readOne(
   const { value, diagnostics } = parseAt(reading, schema, node, {
     stage: stage ?? STAGE_OF_SECTION[section],
     isRepeated: true,
+    quick,
     ...(except === undefined ? {} : { except }),
   })
   if (value === undefined) return invalidPolicy(node, kind, place, diagnostics, section)

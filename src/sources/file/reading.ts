@@ -8,6 +8,7 @@ import {
   type Found,
   fillMaterials,
   findAnnotated,
+  type PolicySchema,
   type Stage,
 } from '../../policies/schema.ts'
 import type { BackendReference } from '../../reach/checks/draft.ts'
@@ -65,6 +66,8 @@ export interface ParseOptions {
   readonly except?: readonly string[]
   /** The same is probably written elsewhere too: there it need not be checked again. */
   readonly isRepeated?: boolean
+  /** Tried before the schema, which takes longer. */
+  readonly quick?: PolicySchema['quick']
 }
 
 /**
@@ -75,12 +78,12 @@ export function parseAt<S extends z.ZodType>(
   reading: Reading,
   schema: S,
   node: SectionNode,
-  { stage = 'traffic', except = [], isRepeated = false }: ParseOptions = {},
+  { stage = 'traffic', except = [], isRepeated = false, quick }: ParseOptions = {},
 ): Result<NonNullable<z.output<S>>> {
   const input = without(node.value, except)
   const memory = isRepeated ? memoryOf(reading, schema, stage, input) : undefined
   const known = memory?.known
-  const shape = known ?? checkShape(reading, schema, node, input, except)
+  const shape = known ?? quick?.(input) ?? checkShape(reading, schema, node, input, except)
   if ('issues' in shape) return refusal(shape.issues)
   const { data, found } = shape
   const diagnostics =
@@ -161,7 +164,7 @@ function checkPart(
   const at = node.inner(...inner)
   if (annotation.is === 'expression') {
     const { result, stage: own = stage } = annotation
-    return checkExpression(value, own, result, at.originInside)
+    return checkExpression(value, own, result, at.originInside, true)
   }
   if (annotation.is === 'backend') {
     references.push({ backend: value, place: at.place, isRouted: isRouted(at.path) })

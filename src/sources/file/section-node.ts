@@ -93,16 +93,20 @@ export class SectionNode {
 
   /** Whether what is shown of the value would show a variable's value with it. */
   get isExpanded(): boolean {
-    return this.#piece.expanded.has(this.#located.node)
+    const { expanded } = this.#piece
+    return expanded.size > 0 && expanded.has(this.#located.node)
   }
 
   /** Where it begins: at its key where it has one. */
   get origin(): Origin {
+    const { object } = this.#piece
+    if (object !== undefined) return { kind: 'object', object, field: this.#field }
     return originAt(this.document, this.span('key').start)
   }
 
   /** The origin of an offset within the value of a scalar. */
   get originInside(): (offset: number) => Origin {
+    if (this.#piece.object !== undefined) return () => this.origin
     return originWithin(this.document, this.#located)
   }
 
@@ -114,6 +118,17 @@ export class SectionNode {
   /** Of what is there, or of the nearest that is there around it. */
   span(part: 'key' | 'value'): Span {
     return spanOfLocated(this.#located, part)
+  }
+
+  /** Within a piece that is in no file: of what is there, or of the nearest around it. */
+  get #field(): string {
+    const outer = this.#outer
+    if (outer === undefined || outer.#list !== undefined) return ''
+    const around = outer.#field
+    if (this.value === undefined) return around
+    const step = String(this.#step)
+    if (Array.isArray(outer.value)) return `${around}[${step}]`
+    return around === '' ? step : `${around}.${step}`
   }
 
   get #located(): Located {

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { authorization } from '../../src/policies/authorization/schema.ts'
+import { readQuickRules } from '../../src/policies/quick-rules.ts'
+import { findAnnotated } from '../../src/policies/schema.ts'
+import { fuzz } from './runs.ts'
+
+const text = fc.oneof(
+  { weight: 12, arbitrary: fc.constantFrom("jwt.sub == 'alice'", 'true', ' ', 'not CEL (', '"') },
+  { weight: 1, arbitrary: fc.constantFrom('', 'a'.repeat(16_384), 'a'.repeat(16_385)) },
+  { weight: 1, arbitrary: fc.constantFrom<unknown>(null, 7, true, [], {}, undefined) },
+)
+const key = fc.oneof(
+  { weight: 12, arbitrary: fc.constantFrom('allow', 'require', 'deny') },
+  { weight: 1, arbitrary: fc.constantFrom('Allow', 'scopes', '__proto__', 'mode', '') },
+)
+const rule = fc.oneof(
+  { weight: 8, arbitrary: fc.tuple(key, text).map(([own, value]) => ({ [own]: value })) },
+  fc.dictionary(key, text, { maxKeys: 2 }),
+  text,
+)
+const rules = fc.oneof(
+  { weight: 8, arbitrary: fc.array(rule, { maxLength: 3 }) },
+  fc.array(fc.constant({ allow: 'true' }), { minLength: 60, maxLength: 70 }),
+  fc.constantFrom<unknown>({ 0: { allow: 'true' }, length: 1 }, 'true', null),
+)
+const policy = fc.oneof(
+  { weight: 8, arbitrary: rules.map((own) => ({ rules: own })) },
+  fc
+    .tuple(rules, fc.constantFrom('mode', 'action', 'policy', 'strange'), text)
+    .map(([own, other, value]) => ({ rules: own, [other]: value })),
+  rules,
+)
+
+describe('rules of a policy, read quickly', () => {
+  it('are what the schema makes of them', () => {
+    let quick = 0
+    fc.assert(
+      fc.property(policy, (value) => {
+        const own = readQuickRules(value)
+        if (own === undefined) return
+        quick++
+        const { success, data } = authorization.safeParse(value)
+        assert.ok(success, JSON.stringify(value))
+        // Written as text, too: a Model has its keys in this order.
+        assert.equal(JSON.stringify(own.data), JSON.stringify(data))
+        assert.deepEqual(own.data, data)
+        assert.deepEqual(own.found, findAnnotated(authorization, value))
+      }),
+      fuzz(3),
+    )
+    assert.ok(quick > 20, `only ${quick} were read quickly`)
+  })
+
+  it('are nearly all that are written', () => {
+    const written = { rules: [{ allow: "jwt.sub == 'alice'" }, { require: 'true' }, { deny: 'a' }] }
+    assert.deepEqual(readQuickRules(written)?.data, authorization.parse(written))
+  })
+})
