@@ -152,6 +152,7 @@ export class ProviderSelection implements Selection {
     exchange.refusal = undefined
     if (exchange.identity !== identity) exchange.identifyAs(identity)
     exchange.backend = program.attributes
+    exchange.providerHost = program.host
     exchange.llm = this.#call?.attributesFor(program.provider) ?? program.llm
     if (!program.keepsCredentials) withholdCredentials(exchange)
     this.#reported = exchange.decisions.length

@@ -1,48 +1,13 @@
 import * as z from 'zod'
 import type { JsonObject } from '../../model/json.ts'
 import type { SecretRef } from '../../model/secret.ts'
-import { annotate, type CheckText } from '../annotations.ts'
+import { type AzureIdentity, azureIdentity } from '../azure-identity.ts'
 import { type SentLocation, sentLocation } from '../credential-location.ts'
-import { secret, toSecretRef } from '../materials.ts'
+import { secret } from '../materials.ts'
 import { anything, choice, duration, url } from '../scalars.ts'
+import { keyText } from '../sent-key.ts'
 import { issue } from '../shapes.ts'
 import { type HostTarget, parseHost } from '../target.ts'
-
-const HINT =
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: this is what a file says
-  'take it from a file with `key: { file: PATH }`, or from the environment with `key: ${NAME}`'
-
-/** RFC 9110 §5.5; blanks and line ends around it are not part of the key. */
-export function isSendable(key: string): boolean {
-  return /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key)
-}
-
-const sendable: CheckText = (text) =>
-  isSendable(text.trim())
-    ? undefined
-    : {
-        message: 'the file has no key that can be sent',
-        hint: 'put the key alone into it, on one line, in ASCII',
-      }
-
-const plainKey = () =>
-  annotate(z.string().min(1).max(8192), { is: 'credential', hint: HINT }).check(
-    ({ value, issues }) => {
-      if (isSendable(value.trim())) return
-      const params = { rule: 'malformed', hint: 'a key is one line of ASCII' } as const
-      issues.push(issue('', 'this key cannot be sent in a header', params))
-    },
-  )
-
-const keyFile = () =>
-  z.strictObject({
-    file: annotate(z.string().min(1).max(4096).meta({ title: 'path' }), {
-      is: 'path',
-      check: sendable,
-    }).describe('The path of a file with the key.'),
-  })
-
-const keyText = () => z.union([plainKey(), keyFile()]).transform(toSecretRef)
 
 const key = () =>
   z.union([
@@ -171,7 +136,7 @@ const credential = () =>
 
 const passthrough = () => z.strictObject({ location: sentLocation().optional() })
 
-const CHOICES = ['key', 'passthrough', 'aws', 'oauthTokenExchange', 'jwtSign']
+const CHOICES = ['key', 'passthrough', 'aws', 'azure', 'oauthTokenExchange', 'jwtSign']
 
 export const backendAuth = z
   .strictObject({
@@ -187,6 +152,9 @@ export const backendAuth = z
     aws: aws()
       .optional()
       .describe('Signs calls to models with credentials of AWS (Signature Version 4).'),
+    azure: azureIdentity()
+      .optional()
+      .describe('A token of Microsoft Entra ID, which the gateway fetches and keeps.'),
     oauthTokenExchange: tokenExchange()
       .optional()
       .describe(
@@ -233,13 +201,15 @@ interface Written {
   readonly key?: z.output<ReturnType<typeof key>> | undefined
   readonly passthrough?: z.output<ReturnType<typeof passthrough>> | undefined
   readonly aws?: z.output<ReturnType<typeof aws>> | undefined
+  readonly azure?: AzureIdentity | undefined
   readonly oauthTokenExchange?: z.output<ReturnType<typeof tokenExchange>> | undefined
   readonly jwtSign?: z.output<ReturnType<typeof jwtSign>> | undefined
   readonly location?: SentLocation | undefined
 }
 
 function oneCredential(written: Written): OneCredential {
-  const { key, passthrough, aws, oauthTokenExchange: exchange, jwtSign, location } = written
+  const { key, passthrough, aws, azure, oauthTokenExchange: exchange, jwtSign, location } = written
+  if (azure !== undefined) return { kind: 'azure', identity: azure, location: location ?? BEARER }
   if (exchange !== undefined) {
     const { tokenEndpoint, clientSecret, subjectTokenType, ...rest } = exchange
     const { target, path } = hostOf(tokenEndpoint) as NonNullable<ReturnType<typeof hostOf>>
@@ -311,8 +281,16 @@ type OneCredential =
       readonly region?: string
       readonly service: string
     }
+  | AzureToken
   | TokenExchange
   | SignedToken
+
+/** A token of Microsoft Entra ID for the gateway itself. */
+export interface AzureToken {
+  readonly kind: 'azure'
+  readonly identity: AzureIdentity
+  readonly location: SentLocation
+}
 
 /** A token that the gateway signs. */
 export interface SignedToken {
