@@ -23,11 +23,7 @@ export function compileContentSafety(
     key === undefined
       ? sentAzureToken(azure, policy, context)
       : sentKey(key, 'ocp-apim-subscription-key', '')
-  const target =
-    endpoint.kind === 'host' && endpoint.scheme === undefined
-      ? ({ ...endpoint, scheme: 'https' } as const)
-      : endpoint
-  const call = serviceCaller(context.connect(target, policy, '1.1'), credential, timeout)
+  const call = serviceCaller(context.connect(endpoint, policy, '1.1'), credential, timeout)
   const judge: Judge = async (exchange, phase, texts) => {
     for (const text of texts.flatMap(piecesOf)) {
       if (analyzeText !== undefined) {

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { azureCredential } from '../azure-identity.ts'
-import { choice, duration } from '../scalars.ts'
+import { choice, duration, scalar } from '../scalars.ts'
 import { keyCredential } from '../sent-key.ts'
 import { issue } from '../shapes.ts'
-import { host } from '../target.ts'
+import { type HostTarget, host, parseHost } from '../target.ts'
 
 /* Guards that are services with an API of their own. */
 
@@ -49,9 +49,17 @@ const version = (otherwise: string) =>
     .prefault(otherwise)
     .describe('The version of the API.')
 
+/** A name alone is reached by HTTPS. */
+const resource = () =>
+  scalar<HostTarget>({
+    what: 'the host of a resource',
+    hint: 'write NAME.cognitiveservices.azure.com, or a URL',
+    parse: (text) => parseHost(/^[\w.-]+$/.test(text) ? `https://${text}` : text),
+  })
+
 export const contentSafety = z
   .strictObject({
-    endpoint: host().describe(
+    endpoint: resource().describe(
       'The resource: `NAME.cognitiveservices.azure.com`, or a URL. HTTPS by default.',
     ),
     analyzeText: z
