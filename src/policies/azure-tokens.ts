@@ -5,21 +5,19 @@ import type { ValidPolicy } from '../model/policy.ts'
 import { secretText } from '../model/secret.ts'
 import type { AzureIdentity, UserAssigned } from './azure-identity.ts'
 import type { CompileContext } from './define.ts'
+import { type Fetched, KeptCredentials, type NoCredential } from './kept-credential.ts'
 import { isSendable } from './sent-key.ts'
 import { parseHost } from './target.ts'
 
-/** Why there is no token, for the log. */
-export interface NoToken {
-  readonly detail: string
-}
-
 /** The token that is sent on behalf of a request. */
-export type FindToken = (exchange: Exchange) => string | NoToken | Promise<string | NoToken>
+export type FindToken = (
+  exchange: Exchange,
+) => string | NoCredential | Promise<string | NoCredential>
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** How a token is requested; made anew each time, since files and secrets are rotated. */
-type Request = (scope: string) => Promise<Asked | NoToken>
+type Request = (scope: string) => Promise<Asked | NoCredential>
 
 interface Asked {
   readonly ask: Ask
@@ -30,12 +28,7 @@ const COGNITIVE = 'https://cognitiveservices.azure.com/.default'
 const FOUNDRY = 'https://ai.azure.com/.default'
 const TIMEOUT = 10_000
 const MAX_BYTES = 65_536
-/** Milliseconds before its end that a token is replaced. */
-const MARGIN = 300_000
 const DEFAULT_LIFE = 60_000
-/** After a failure, so long nobody asks again: requests must not become a flood of their own. */
-const PAUSE = 1_000
-
 /** Tokens outlive a reload as long as the policy stays the same. */
 export function openAzureTokens(
   identity: AzureIdentity,
@@ -47,29 +40,11 @@ export function openAzureTokens(
     const target = parseHost(origin)
     return target === undefined ? undefined : context.connect(target, policy, '1.1')
   })
-  const kept = context.kept(policy, () => new Map<string, Kept>(), 'azure')
-  const { now } = context
+  const kept = context.kept(policy, () => new KeptCredentials<string>(), 'azure')
   return (exchange) => {
     const scope = identity.scope ?? scopeFor(exchange.providerHost)
-    const known = kept.get(scope)
-    if (known?.settled !== undefined && known.until > now()) return known.settled
-    if (known?.settled === undefined && known !== undefined) return known.pending
-    const pending = fetchToken(exchange, request, scope).then(({ token, life }) => {
-      const isToken = typeof token === 'string'
-      const left = isToken ? life - Math.min(MARGIN, life / 2) : PAUSE
-      kept.set(scope, { pending, settled: token, until: now() + left })
-      return token
-    })
-    kept.set(scope, { pending, settled: undefined, until: 0 })
-    return pending
+    return kept.find(scope, context.now, () => fetchToken(exchange, request, scope))
   }
-}
-
-interface Kept {
-  readonly pending: Promise<string | NoToken>
-  readonly settled: string | NoToken | undefined
-  /** By the monotonic clock. */
-  readonly until: number
 }
 
 function scopeFor(host: string | undefined): string {
@@ -144,7 +119,7 @@ function byFile(env: Environment, connect: Connect): Request {
 function tokenEndpoint(tenant: string, env: Environment, connect: Connect) {
   const authority = env['AZURE_AUTHORITY_HOST'] ?? 'https://login.microsoftonline.com'
   const ask = connect(authority.replace(/\/+$/, ''))
-  return (form: Readonly<Record<string, string>>): Asked | NoToken => {
+  return (form: Readonly<Record<string, string>>): Asked | NoCredential => {
     if (ask === undefined) return { detail: 'AZURE_AUTHORITY_HOST is not a URL' }
     const body = new URLSearchParams({ grant_type: 'client_credentials', ...form }).toString()
     const path = `/${encodeURIComponent(tenant)}/oauth2/v2.0/token`
@@ -186,16 +161,16 @@ async function fetchToken(
   exchange: Exchange,
   request: Request,
   scope: string,
-): Promise<{ readonly token: string | NoToken; readonly life: number }> {
+): Promise<Fetched<string>> {
   const asked = await request(scope)
-  if ('detail' in asked) return { token: asked, life: 0 }
+  if ('detail' in asked) return { value: asked, life: 0 }
   const { ask, question } = asked
   const whole = { ...question, authority: '', timeout: TIMEOUT, maxBytes: MAX_BYTES }
   return readToken(await ask(exchange, whole))
 }
 
-function readToken(answer: Answer | NoResponse) {
-  const failed = (detail: string) => ({ token: { detail: `azure token: ${detail}` }, life: 0 })
+function readToken(answer: Answer | NoResponse): Fetched<string> {
+  const failed = (detail: string) => ({ value: { detail: `azure token: ${detail}` }, life: 0 })
   if ('failure' in answer) return failed(answer.failure)
   if (answer.status !== 200) return failed(`status ${answer.status}`)
   let said: { readonly access_token?: unknown; readonly expires_in?: unknown } | null
@@ -208,5 +183,5 @@ function readToken(answer: Answer | NoResponse) {
   if (typeof token !== 'string' || !isSendable(token)) return failed('no token in the response')
   // Machines write the number as a string.
   const seconds = Number(said?.expires_in)
-  return { token, life: seconds > 0 ? seconds * 1_000 : DEFAULT_LIFE }
+  return { value: token, life: seconds > 0 ? seconds * 1_000 : DEFAULT_LIFE }
 }

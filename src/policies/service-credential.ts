@@ -2,15 +2,16 @@ import type { Exchange } from '../exchange/exchange.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import { type SecretRef, secretText } from '../model/secret.ts'
 import type { AzureIdentity } from './azure-identity.ts'
-import { type NoToken, openAzureTokens } from './azure-tokens.ts'
+import { openAzureTokens } from './azure-tokens.ts'
 import type { CompileContext } from './define.ts'
+import type { NoCredential } from './kept-credential.ts'
 import { isSendable } from './sent-key.ts'
 import type { Header } from './service-headers.ts'
 
 /* Credentials for services that a policy calls itself. */
 
 /** The header with the credential, for one request. */
-export type FindHeader = (exchange: Exchange) => Promise<Header | NoToken>
+export type FindHeader = (exchange: Exchange) => Promise<Header | NoCredential>
 
 export function sentKey(key: SecretRef | undefined, name: string, prefix: string): FindHeader {
   const text = (key && secretText(key)?.trim()) ?? ''

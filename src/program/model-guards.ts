@@ -98,8 +98,9 @@ const ANY_TEXT = patternRecognizer('(?s).+', 'TEXT')
 
 function webhookOf(guard: GuardPolicy, call: CallWebhook, phase: Phase): Bind {
   const error = rejectionOf(guard)
-  const { webhook, openAIModeration, azureContentSafety } = guard
-  const isOpen = (webhook ?? openAIModeration ?? azureContentSafety)?.failureMode === 'Allow'
+  const { webhook, openAIModeration, azureContentSafety, bedrockGuardrails } = guard
+  const service = webhook ?? openAIModeration ?? azureContentSafety ?? bedrockGuardrails
+  const isOpen = service?.failureMode === 'Allow'
   return (exchange) => ({
     async judge(messages) {
       const texts = () => messages.map(({ content }) => content)

@@ -190,7 +190,7 @@ export class ProviderSelection implements Selection {
     if (attempt !== undefined && 'status' in attempt) return attempt
     if (program.signer !== undefined) {
       if (attempt === undefined) return UNSIGNED
-      program.signer(exchange, attempt.body)
+      if (!program.signer(exchange, attempt.body)) return UNSIGNED
     }
     this.attempt = attempt
     return undefined

@@ -222,7 +222,9 @@ describe('backendAuth that cannot be', () => {
   }
 
   for (const [auth, message] of [
-    ['{ aws: {} }', /`accessKeyId` is missing/],
+    ['{ aws: { secretAccessKey: a } }', /`accessKeyId` is missing/],
+    ['{ aws: { accessKeyId: AKIDEXAMPLE } }', /`secretAccessKey` is missing/],
+    ['{ aws: {} }', /nothing enforces `backendAuth` for a backend that is not of the kind `ai`/],
     [
       '{ aws: { accessKeyId: AKIDEXAMPLE, secretAccessKey: a } }',
       /nothing enforces `backendAuth` for a backend that is not of the kind `ai`/,

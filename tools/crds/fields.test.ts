@@ -114,6 +114,8 @@ const POLICY_FIELDS: Readonly<Record<string, string>> = {
   'guardrails.response.openAIModeration': SECRET,
   'guardrails.request.azureContentSafety': SECRET,
   'guardrails.response.azureContentSafety': SECRET,
+  'guardrails.request.bedrockGuardrails': SECRET,
+  'guardrails.response.bedrockGuardrails': SECRET,
   'guardrails.response.webhook.failureMode': SPELLING,
   'backendTLS.root': OBJECT,
   'backendTLS.cert': OBJECT,

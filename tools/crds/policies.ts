@@ -67,6 +67,8 @@ const guardrails = of('guardrails', {
   'response[].openAIModeration': undefined,
   'request[].azureContentSafety': undefined,
   'response[].azureContentSafety': undefined,
+  'request[].bedrockGuardrails': undefined,
+  'response[].bedrockGuardrails': undefined,
 })
 
 const limits = of('localRateLimit', {

@@ -5,11 +5,14 @@ import { reply } from '../../exchange/reply.ts'
 import type { Outcome, Step } from '../../exchange/step.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { secretText } from '../../model/secret.ts'
+import { openAwsCredentials } from '../aws-credentials.ts'
 import { openAzureTokens } from '../azure-tokens.ts'
 import type { SentLocation } from '../credential-location.ts'
 import type { Attachments, CompileContext, Part } from '../define.ts'
 import { cookiesOf, removeParameter, withoutCookie } from '../find-credential.ts'
+import { isNone, type NoCredential } from '../kept-credential.ts'
 import { isSendable } from '../sent-key.ts'
+import type { AwsCredentials } from '../sigv4.ts'
 import type { AzureToken, BackendAuth, SentKey, SignedToken, TokenExchange } from './schema.ts'
 import { tokenSigner } from './sign-token.ts'
 import { ExchangedTokens, type ExchangeFailure } from './token-exchange.ts'
@@ -49,7 +52,7 @@ function stepFor(
 ): Step {
   switch (value.kind) {
     case 'aws':
-      return signedLater
+      return value.accessKeyId === undefined ? signedByEnvironment(policy, context) : signedLater
     case 'azure':
       return sendAzure(value, policy, context)
     case 'exchange':
@@ -66,6 +69,24 @@ function stepFor(
 /** A signature is over the body as the provider gets it: calls to models alone have theirs whole. */
 const signedLater: Step = ({ backend }) => {
   return (backend as { readonly type?: unknown } | undefined)?.type === 'ai' ? undefined : FAILED
+}
+
+/** The same with credentials that are fetched, if they are not known. */
+function signedByEnvironment(policy: ValidPolicy, context: CompileContext): Step {
+  const find = openAwsCredentials(policy, context)
+  const settle = (exchange: Exchange, found: AwsCredentials | NoCredential): Outcome => {
+    if (isNone(found)) return { ...reply(503, 'backend-auth'), detail: found.detail }
+    exchange.awsCredentials = found
+    return undefined
+  }
+  return (exchange) => {
+    const outcome = signedLater(exchange)
+    if (outcome !== undefined) return outcome
+    const found = find(exchange)
+    return found instanceof Promise
+      ? found.then((settled) => settle(exchange, settled))
+      : settle(exchange, found)
+  }
 }
 
 function sendKey({ key, location }: SentKey): Step {

@@ -6,7 +6,7 @@ import { type SentLocation, sentLocation } from '../credential-location.ts'
 import { secret } from '../materials.ts'
 import { anything, choice, duration, url } from '../scalars.ts'
 import { keyText } from '../sent-key.ts'
-import { issue } from '../shapes.ts'
+import { aliased, issue } from '../shapes.ts'
 import { type HostTarget, parseHost } from '../target.ts'
 
 const key = () =>
@@ -20,24 +20,39 @@ const key = () =>
       .transform(({ value, location }) => ({ secret: value, location })),
   ])
 
+const awsShape = {
+  accessKeyId: z
+    .string()
+    .regex(/^[A-Za-z0-9]{4,128}$/)
+    .optional()
+    .describe(
+      'The id of the access key. Without one, the credentials are those of the environment: ' +
+        'variables, a web identity, a container or the machine.',
+    ),
+  secretAccessKey: secret().optional().describe('The secret access key: its text, or `{file}`.'),
+  sessionToken: secret().optional().describe('The token of temporary credentials.'),
+  region: z
+    .string()
+    .regex(/^[a-z0-9-]{1,32}$/)
+    .optional()
+    .describe('The region; by default that of the provider.'),
+  service: z
+    .string()
+    .regex(/^[a-z0-9-]{1,32}$/)
+    .prefault('bedrock')
+    .describe('The service that requests are signed for.'),
+}
+
 const aws = () =>
-  z.strictObject({
-    accessKeyId: z
-      .string()
-      .regex(/^[A-Za-z0-9]{4,128}$/)
-      .describe('The id of the access key.'),
-    secretAccessKey: secret().describe('The secret access key: its text, or `{file}`.'),
-    sessionToken: secret().optional().describe('The token of temporary credentials.'),
-    region: z
-      .string()
-      .regex(/^[a-z0-9-]{1,32}$/)
-      .optional()
-      .describe('The region; by default that of the provider.'),
-    service: z
-      .string()
-      .regex(/^[a-z0-9-]{1,32}$/)
-      .prefault('bedrock')
-      .describe('The service that requests are signed for.'),
+  aliased(awsShape, { serviceName: 'service' }).check(({ value, issues }) => {
+    const { accessKeyId, secretAccessKey, sessionToken } = value
+    if (accessKeyId !== undefined && secretAccessKey !== undefined) return
+    const given = Object.entries({ accessKeyId, secretAccessKey, sessionToken })
+    const [[name] = []] = given.filter(([, one]) => one !== undefined)
+    if (name === undefined) return
+    const hint = 'give `accessKeyId` and `secretAccessKey`, or neither'
+    const missing = accessKeyId === undefined ? 'accessKeyId' : 'secretAccessKey'
+    issues.push(issue(value, `\`${missing}\` is missing`, { rule: 'missing', hint }))
   })
 
 const TOKEN_TYPES = {
@@ -230,13 +245,9 @@ function oneCredential(written: Written): OneCredential {
     }
   }
   if (aws !== undefined) {
-    const { sessionToken, region, ...rest } = aws
-    return {
-      kind: 'aws',
-      ...rest,
-      ...(sessionToken === undefined ? {} : { sessionToken }),
-      ...(region === undefined ? {} : { region }),
-    }
+    const { service } = aws
+    const given = Object.entries(aws).filter(([, value]) => value !== undefined)
+    return { kind: 'aws', ...Object.fromEntries(given), service }
   }
   if (key !== undefined) {
     const own = key.location ?? location ?? BEARER
@@ -275,8 +286,9 @@ type OneCredential =
   | { readonly kind: 'passthrough'; readonly location?: SentLocation }
   | {
       readonly kind: 'aws'
-      readonly accessKeyId: string
-      readonly secretAccessKey: SecretRef
+      /** Neither: the credentials of the environment. */
+      readonly accessKeyId?: string
+      readonly secretAccessKey?: SecretRef
       readonly sessionToken?: SecretRef
       readonly region?: string
       readonly service: string

@@ -1,6 +1,7 @@
 import type { CallWebhook } from '../../exchange/webhook.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import type { Attachments, CompileContext, Part } from '../define.ts'
+import { compileBedrockGuardrails } from './bedrock-guardrails.ts'
 import { compileContentSafety } from './content-safety.ts'
 import { compileModeration } from './moderation.ts'
 import type { Guard, Guardrails } from './schema.ts'
@@ -32,7 +33,7 @@ export function compileGuardrails(
 
 /** Undefined: it is no service. */
 function compileService(
-  { webhook, openAIModeration, azureContentSafety }: Guard,
+  { webhook, openAIModeration, azureContentSafety, bedrockGuardrails }: Guard,
   policy: ValidPolicy,
   context: CompileContext,
   field: string,
@@ -41,6 +42,9 @@ function compileService(
   if (openAIModeration !== undefined) return compileModeration(openAIModeration, policy, context)
   if (azureContentSafety !== undefined) {
     return compileContentSafety(azureContentSafety, policy, context)
+  }
+  if (bedrockGuardrails !== undefined) {
+    return compileBedrockGuardrails(bedrockGuardrails, policy, context)
   }
   return undefined
 }

@@ -4,7 +4,7 @@ import { headerChanges } from '../header-changes.ts'
 import { choice, duration, expression, headerName, scalar } from '../scalars.ts'
 import { issue, oneOfKeys } from '../shapes.ts'
 import { target } from '../target.ts'
-import { contentSafety, failureMode, moderation } from './service-schemas.ts'
+import { bedrockGuardrails, contentSafety, failureMode, moderation } from './service-schemas.ts'
 
 /** The recognizers of protocols/llm/guards, by name. */
 export const BUILT_IN = [
@@ -104,7 +104,13 @@ const rejection = z
   })
 
 /** What a guard is; exactly one of them. */
-const KINDS = ['regex', 'webhook', 'openAIModeration', 'azureContentSafety'] as const
+const KINDS = [
+  'regex',
+  'webhook',
+  'openAIModeration',
+  'azureContentSafety',
+  'bedrockGuardrails',
+] as const
 
 const guard = oneOfKeys(
   z.strictObject({
@@ -112,6 +118,7 @@ const guard = oneOfKeys(
     webhook: webhook.optional(),
     openAIModeration: moderation.optional(),
     azureContentSafety: contentSafety.optional(),
+    bedrockGuardrails: bedrockGuardrails.optional(),
     rejection: rejection
       .prefault({})
       .describe('How a call is rejected, if a service does not say so itself.'),
@@ -123,6 +130,9 @@ const guards = (what: string) => z.array(guard).min(1).max(16).optional().descri
 
 export const guardrails = z
   .strictObject({
+    streaming: choice('Enabled')
+      .optional()
+      .describe('Streams are always guarded; written for files of others.'),
     request: guards('For what is sent to models: prompts, system prompts, results of tools.'),
     response: guards(
       'For what models write, streams included: text and reasoning, not arguments of tools. ' +

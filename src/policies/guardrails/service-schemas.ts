@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { azureCredential } from '../azure-identity.ts'
+import { secret } from '../materials.ts'
 import { choice, duration, scalar } from '../scalars.ts'
 import { keyCredential } from '../sent-key.ts'
 import { issue } from '../shapes.ts'
@@ -101,5 +102,51 @@ export const contentSafety = z
   })
   .describe('Sends all texts to Azure AI Content Safety; what it finds harmful is rejected.')
 
+const bedrockAuth = () =>
+  z
+    .strictObject({
+      aws: z
+        .strictObject({
+          accessKeyId: z
+            .string()
+            .regex(/^[A-Za-z0-9]{4,128}$/)
+            .describe('The id of the access key.'),
+          secretAccessKey: secret().describe('The secret access key: its text, or `{file}`.'),
+          sessionToken: secret().optional().describe('The token of temporary credentials.'),
+        })
+        .partial()
+        .check(({ value, issues }) => {
+          const { accessKeyId, secretAccessKey, sessionToken } = value
+          const isWhole = accessKeyId !== undefined && secretAccessKey !== undefined
+          const isNone = (accessKeyId ?? secretAccessKey ?? sessionToken) === undefined
+          if (isWhole || isNone) return
+          const hint = 'give `accessKeyId` and `secretAccessKey`, or neither'
+          issues.push(issue(value, 'half of a credential', { rule: 'missing', hint }))
+        })
+        .describe('Credentials of AWS; without any, those of the environment.'),
+    })
+    .describe('The credential that the service is sent.')
+
+export const bedrockGuardrails = z
+  .strictObject({
+    guardrailIdentifier: z.string().min(1).max(2048).describe('The guardrail, by its id or ARN.'),
+    guardrailVersion: z.string().min(1).max(32).describe('Its version: a number, or `DRAFT`.'),
+    region: z
+      .string()
+      .regex(/^[a-z0-9-]{1,32}$/)
+      .describe('The region that it is in.'),
+    host: host().optional().describe('The service, if it is not that of the region.'),
+    policies: policies(bedrockAuth()).describe(
+      'The credential for the service: `backendAuth.aws`. By default, that of the environment.',
+    ),
+    timeout: timeout(),
+    failureMode: failureMode(),
+  })
+  .describe(
+    'Sends all texts to a guardrail of Amazon Bedrock: what it masks is masked, and what it blocks ' +
+      'is rejected.',
+  )
+
+export type BedrockGuardrails = z.output<typeof bedrockGuardrails>
 export type Moderation = z.output<typeof moderation>
 export type ContentSafety = z.output<typeof contentSafety>
