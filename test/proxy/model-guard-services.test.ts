@@ -232,6 +232,7 @@ describe('guards that are services of vendors', () => {
       const headers = {
         ':path': "'/tenants/' + request.headers['x-tenant']",
         'x-own': 'request.method',
+        'x-model': 'llmRequest.model',
         'x-none': "request.headers['x-absent']",
         'content-type': "'text/evil'",
       }
@@ -241,8 +242,8 @@ describe('guards that are services of vendors', () => {
       assert.equal((await call('hello')).status, 200)
       const { url, headers: got } = service.arrived[0] ?? assert.fail()
       assert.deepEqual(
-        [url, got['x-own'], got['x-none'], got['content-type']],
-        ['/tenants/blue', 'POST', undefined, 'application/json'],
+        [url, got['x-own'], got['x-model'], got['x-none'], got['content-type']],
+        ['/tenants/blue', 'POST', 'gpt-x', undefined, 'application/json'],
       )
     })
   })

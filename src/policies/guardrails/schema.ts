@@ -65,7 +65,7 @@ export const webhook = z
     headers: z
       .record(
         z.string().regex(/^(?::path|:authority|[!#$%&'*+\-.^_`|~0-9A-Za-z]+)$/),
-        expression('string'),
+        expression('string', 'llm'),
       )
       .prefault({})
       .describe(

@@ -30,7 +30,8 @@ export function compileWebhook(
 ): CallWebhook {
   const ask = context.connect(target, policy, '1.1')
   const computed = Object.entries(headers).map(([name, text]) => {
-    const place = { policy, field: `${field}.headers.${name}`, result: 'string' } as const
+    const at = `${field}.headers.${name}`
+    const place = { policy, field: at, result: 'string', stage: 'llm' } as const
     return { name: name.toLowerCase(), evaluate: context.compile(text, place)?.evaluate() }
   })
   const names = includeRequestHeaders.map((name) => name.toLowerCase())
