@@ -70,7 +70,7 @@ export const webhook = z
       .prefault({})
       .describe(
         'Further headers to send, by expression; `:path` is the whole path, and `:authority` the ' +
-          'host that the service is told.',
+          'Host of the request.',
       ),
     timeout: duration().prefault('5s').describe('How long to wait for a response.'),
     failureMode: failureMode(),
