@@ -35,6 +35,8 @@ export default defineConfig({
   ignoreDeadLinks: 'localhostLinks',
   // The same sources give the same bytes.
   lastUpdated: false,
+  // Pages are added to the search index in the order in which they are ready.
+  buildConcurrency: 1,
   rewrites: (page) => page.replace(/(^|\/)README\.md$/, '$1index.md'),
   vite: {
     // Nothing of ui/public, and nothing beside the pages.
@@ -63,6 +65,11 @@ export default defineConfig({
     attrs: { disable: true },
     anchor: { slugify: slugOf },
     languageAlias: { cel: 'javascript' },
+    // Otherwise a slow machine leaves the end of a line in another colour.
+    shikiSetup: (shiki) => {
+      const { codeToHtml } = shiki
+      shiki.codeToHtml = (code, options) => codeToHtml(code, { ...options, tokenizeTimeLimit: 0 })
+    },
     config: (markdown) => {
       const normalizeLink = markdown.normalizeLink.bind(markdown)
       markdown.core.ruler.push('links-to-the-repository', (state) => {

@@ -155,6 +155,16 @@ export class Exchange implements StageVariables {
   usageLimits: readonly UsageLimit[] = NO_USAGE_LIMITS
   /** What calls to models must pass; set by the steps of a provider. */
   guardrails: readonly AttachedGuardrails[] = NO_GUARDRAILS
+  /** What a call to a model is signed with, if the environment gives it. */
+  awsCredentials:
+    | {
+        readonly accessKeyId: string
+        readonly secretAccessKey: string
+        readonly sessionToken?: string | undefined
+      }
+    | undefined = undefined
+  /** Of a call to a model: the host of the provider that was chosen. */
+  providerHost: string | undefined = undefined
   /** Endpoints of a backend that somebody picked for it; undefined: the backend chooses. */
   picked: PickedEndpoints | undefined = undefined
   /** What was decided about it and is worth telling: denials above all. */

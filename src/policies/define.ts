@@ -85,6 +85,8 @@ export interface PolicyDeps extends Partial<JwtDeps> {
   readonly quotas?: Quotas
   /** Sessions of people who sign in; without it, nobody does. */
   readonly signIn?: OpenSignIn
+  /** Variables that credentials of clouds are found by; by default, those of the process. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
   /** What was used of budgets, where this process is all there is; by default in memory. */
   readonly budgets?: BudgetStore
 }
@@ -100,6 +102,8 @@ export interface ExpressionPlace {
   readonly origin?: Origin | undefined
   /** Where it is not that of the section. */
   readonly stage?: Stage
+  /** `response` is not that of the backend, whose body nobody has to keep for it. */
+  readonly hasOwnResponse?: boolean
 }
 
 /** Whatever its values are, the schema has made sure of them before. */

@@ -192,7 +192,10 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   }),
   define('budgets', TRAFFIC, budgets, { composes: true, countsRequests: true }),
   define('backendAuth', BACKEND, backendAuth, { aliases: ['auth'] }),
-  define('transformations', BOTH, transformations, { aliases: ['transformation'] }),
+  define('transformations', BOTH, transformations, {
+    aliases: ['transformation'],
+    isInline: true,
+  }),
   define('buffer', TRAFFIC, buffer),
   define('requestHeaders', BOTH, requestHeaders, { aliases: ['requestHeaderModifier'] }),
   define('urlRewrite', TRAFFIC, urlRewrite, { isForForwarding: true }),

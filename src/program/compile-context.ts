@@ -267,7 +267,7 @@ class OpenCompileContext implements CompileContext {
       const diagnostic = diagnostics.find(({ severity }) => severity === 'error')
       this.#findings.failed ??= { policy: place.policy, diagnostic }
     } else if (mayRead(text)) {
-      note(expression, this.#findings)
+      note(expression, this.#findings, place)
       if (RULE_KINDS.has(place.policy.kind) && readsModel(expression)) {
         this.#findings.readsModel = true
       }
@@ -361,13 +361,17 @@ function readsModel(expression: Expression): boolean {
   )
 }
 
-function note(expression: Expression, findings: Findings): void {
+function note(
+  expression: Expression,
+  findings: Findings,
+  { hasOwnResponse = false }: ExpressionPlace,
+): void {
   for (const { variable, fields } of expression.reads) {
     const [field] = fields
     if (variable === 'request' && (field === undefined || field === 'body')) {
       findings.readsBody = true
     }
-    if (variable === 'response' && (field === undefined || field === 'body')) {
+    if (variable === 'response' && !hasOwnResponse && (field === undefined || field === 'body')) {
       findings.readsResponseBody = true
     }
     if (variable === 'destination' && (field === undefined || field === 'hostname')) {

@@ -171,13 +171,14 @@ export class ModelCall {
     // What no provider served cost nothing.
     const isSuccess = exchange.status >= 200 && exchange.status < 300
     const isServed = response !== undefined && (isSuccess || response.isRejected)
-    this.#reservation?.settle((limit) => (isServed ? this.#used(limit, usage) : 0))
     exchange.llm = {
       ...(exchange.llm ?? this.attributes),
       ...(model === undefined ? {} : { responseModel: model }),
       ...(usage === undefined ? {} : tokensOf(usage)),
       ...(this.priced?.cost === undefined ? {} : { cost: costOf(this.priced.cost) }),
     }
+    // Limits may count what expressions make of all this.
+    this.#reservation?.settle((limit) => (isServed ? this.#used(limit, usage) : 0))
   }
 
   /** Undefined: as much as was reserved. Who breaks off a stream gets no usage, and no discount. */

@@ -1,5 +1,6 @@
 import type { Exchange } from '../exchange/exchange.ts'
 import type { AttachedGuardrails } from '../exchange/guardrails.ts'
+import { headerEdit } from '../exchange/header-edit.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { CallWebhook } from '../exchange/webhook.ts'
 import type { Guard as GuardPolicy, Guardrails } from '../policies/guardrails/schema.ts'
@@ -68,7 +69,17 @@ function compile(guard: GuardPolicy, call: CallWebhook | undefined, phase: Phase
 
 function rejectionOf({ rejection }: GuardPolicy): LlmError {
   const { status, message = 'The content is not allowed here.' } = rejection
-  return { status, type: 'invalidRequest', message, code: 'content_rejected' }
+  const written = writtenOf(rejection)
+  return { status, type: 'invalidRequest', message, code: 'content_rejected', written }
+}
+
+function writtenOf({ body = '', headers }: GuardPolicy['rejection']): LlmError['written'] {
+  if (body === '' && headers === undefined) return undefined
+  const isType = ({ name }: { readonly name: string }) => name.toLowerCase() === 'content-type'
+  const { set = [], add = [], remove = [] } = headers ?? {}
+  const type = set.findLast(isType)?.value ?? 'text/plain; charset=utf-8'
+  const edit = headerEdit({ set: set.filter((one) => !isType(one)), add, remove })
+  return { body, contentType: body === '' ? '' : type, headers: edit }
 }
 
 /** What is neither is not understood, and rejects all. */
@@ -87,7 +98,9 @@ const ANY_TEXT = patternRecognizer('(?s).+', 'TEXT')
 
 function webhookOf(guard: GuardPolicy, call: CallWebhook, phase: Phase): Bind {
   const error = rejectionOf(guard)
-  const isOpen = guard.webhook?.failureMode === 'Allow'
+  const { webhook, openAIModeration, azureContentSafety, bedrockGuardrails } = guard
+  const service = webhook ?? openAIModeration ?? azureContentSafety ?? bedrockGuardrails
+  const isOpen = service?.failureMode === 'Allow'
   return (exchange) => ({
     async judge(messages) {
       const texts = () => messages.map(({ content }) => content)
@@ -99,8 +112,11 @@ function webhookOf(guard: GuardPolicy, call: CallWebhook, phase: Phase): Bind {
         case 'masked':
           return verdict.texts
         case 'rejected': {
-          const { status = error.status, message = error.message } = verdict
-          return { ...error, status, message: message === '' ? error.message : message }
+          const { status = error.status, message = '' } = verdict
+          // Its own words are for clients; the body of the policy is for when it has none.
+          return message === ''
+            ? { ...error, status }
+            : { ...error, status, message, written: undefined }
         }
         case 'failed':
           return isOpen ? texts() : UNAVAILABLE
@@ -259,7 +275,7 @@ function isPlain(value: object): boolean {
 }
 
 /** What a client is told of a call that guards do not let pass. */
-export function rejectedBy({ status, message, code = '' }: LlmError): Reply {
+export function rejectedBy({ status, message, code = '', written }: LlmError): Reply {
   const reason = status >= 500 ? 'external-authorization' : 'authorization'
-  return { ...reply(status, reason), detail: 'guard', message, code }
+  return { ...reply(status, reason), detail: 'guard', message, code, ...written }
 }

@@ -197,6 +197,8 @@ export interface ProviderProgram extends BackendProgram {
   readonly upstream: ClusterUpstream
   /** `backend` in expressions, once it is chosen. */
   readonly attributes: JsonObject
+  /** Of its address. */
+  readonly host: string
   /** `llm` in expressions, as far as it is known of requests that nobody looks into. */
   readonly llm: JsonObject
   /** How calls reach it. */

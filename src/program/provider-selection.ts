@@ -153,6 +153,7 @@ export class ProviderSelection implements Selection {
     this.#hasRun = true
     exchange.refusal = undefined
     exchange.backend = program.attributes
+    exchange.providerHost = program.host
     exchange.llm = this.#call?.attributesFor(program.provider) ?? program.llm
     if (!program.keepsCredentials) withholdCredentials(exchange)
     this.#reported = exchange.decisions.length
@@ -198,7 +199,7 @@ export class ProviderSelection implements Selection {
     if (attempt !== undefined && 'status' in attempt) return attempt
     if (program.signer !== undefined) {
       if (attempt === undefined) return UNSIGNED
-      program.signer(exchange, attempt.body)
+      if (!program.signer(exchange, attempt.body)) return UNSIGNED
     }
     this.attempt = attempt
     return undefined

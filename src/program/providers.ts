@@ -123,6 +123,7 @@ function compileProvider(
     responseParts: section.responseParts,
     requestBodies: section.requestBodies,
     attributes: attributesOf(backend.name, provider.name),
+    host: endpoint.host,
     llm: { provider: provider.name },
     target: {
       name: `${backend.name}/${provider.name}`,

@@ -3,10 +3,10 @@ import { headerEdit } from '../exchange/header-edit.ts'
 import type { AiProvider, Endpoint } from '../model/backend.ts'
 import { secretText } from '../model/secret.ts'
 import type { BackendAuth } from '../policies/backend-auth/schema.ts'
-import { signAws } from '../protocols/llm/index.ts'
+import { signAws } from '../policies/sigv4.ts'
 
-/** Signs what is sent to a provider, once all of it is known. */
-export type RequestSigner = (exchange: Exchange, body: Uint8Array) => void
+/** Signs what is sent to a provider, once all of it is known; false: there is nothing to sign with. */
+export type RequestSigner = (exchange: Exchange, body: Uint8Array) => boolean
 
 /** Undefined: a key is enough, or nothing is sent. */
 export function requestSigner(
@@ -18,13 +18,15 @@ export function requestSigner(
   if (auth?.kind !== 'aws') return undefined
   const { accessKeyId, secretAccessKey, sessionToken, service } = auth
   const region = auth.region ?? String(options.region ?? '')
-  const credentials = {
+  const written = accessKeyId !== undefined && {
     accessKeyId,
-    secretAccessKey: secretText(secretAccessKey)?.trim() ?? '',
+    secretAccessKey: (secretAccessKey && secretText(secretAccessKey)?.trim()) ?? '',
     sessionToken: sessionToken && secretText(sessionToken)?.trim(),
   }
   const host = hostOf(endpoint)
   return (exchange, body) => {
+    const credentials = written || exchange.awsCredentials
+    if (credentials === undefined) return false
     const query = exchange.search.slice(1)
     const request = { method: exchange.request.method, path: exchange.path, query, body }
     const now = new Date(date())
@@ -34,6 +36,7 @@ export function requestSigner(
     )
     const set = headers.map(([name, value]) => ({ name, value }))
     exchange.credentialEdit = exchange.credentialEdit.with(headerEdit({ set }))
+    return true
   }
 }
 

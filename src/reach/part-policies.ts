@@ -3,7 +3,7 @@ import type { Backend } from '../model/backend.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
 import type { BackendRef } from '../model/route.ts'
-import { type Guardrails, hasWebhook } from '../policies/guardrails/schema.ts'
+import { calledService, type Guardrails } from '../policies/guardrails/schema.ts'
 import { decidesAt } from './points.ts'
 
 /*
@@ -81,12 +81,14 @@ function* checkWebhooks(model: Model): Generator<Diagnostic> {
   const isMeant = (policy: Attached) =>
     policy.kind === 'guardrails' &&
     policy.state === 'valid' &&
-    hasWebhook(policy.value as Guardrails)
-  for (const { origin } of reachingThese(model, names, isMeant)) {
+    calledService(policy.value as Guardrails) !== undefined
+  for (const policy of reachingThese(model, names, isMeant)) {
+    const { origin } = policy
+    const service = policy.state === 'valid' && calledService(policy.value as Guardrails)
     yield {
       code: 'PC0219',
       severity: 'error',
-      message: 'nothing enforces `guardrails` with `webhook` for a backend of the kind `mcp`',
+      message: `nothing enforces \`guardrails\` with \`${service}\` for a backend of the kind \`mcp\``,
       origin,
       hint: 'guard messages of MCP with `regex`, or requests with `extAuthz`',
     }

@@ -1,15 +1,20 @@
 import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { parseAllDocuments } from 'yaml'
+import { STAND_INS } from '../../src/cli/convert/stand-ins.ts'
+import type { Diagnostic } from '../../src/diagnostics/diagnostic.ts'
 import { hasErrors } from '../../src/diagnostics/result.ts'
 import { loadText } from '../../src/sources/file/load.ts'
 
 /*
  * `node test/peers/agentgateway-files.ts FOLDER [--list] [--write FOLDER]`, by hand: how many of the
  * configurations for agentgateway in a folder load here, and what is wrong with the others. Pages in
- * Markdown have them as blocks of YAML and as here-documents of a shell; equal ones count once. Files
- * and variables that they name are not there, and that is not held against them. `--write` keeps each
- * in a file of its own, for a closer look.
+ * Markdown have them as blocks of YAML and as here-documents of a shell; equal ones count once. Where
+ * the folder has the schema of agentgateway itself (`schema/config.json`), only what is valid there
+ * counts: fragments, values of its chart and configurations of collectors do not. Files that they
+ * name are not there, and that is not held against them; variables stand for what fits. `--write`
+ * keeps each in a file of its own, for a closer look.
  */
 const [folder, ...options] = process.argv.slice(2)
 if (folder === undefined || !statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
@@ -26,7 +31,7 @@ const OTHERS =
   'apiVersion $schema image router global resources version receivers models model_list domain'
     .split(' ')
     .concat('scrape_configs', 'controller', 'nodes', 'name', 'spec')
-const ELSEWHERE: ReadonlySet<string> = new Set(['PC0204', 'PC0310'])
+const ELSEWHERE = 'PC0310'
 
 interface Found {
   readonly name: string
@@ -38,7 +43,10 @@ const all = globSync('**/*.{yaml,yml,json,md,mdx}', { cwd: folder })
   .filter((file) => statSync(join(folder, file), { throwIfNoEntry: false })?.isFile() === true)
   .sort()
   .flatMap((file) => configurationsIn(file, readFileSync(join(folder, file), 'utf8')))
-const found = [...new Map(all.map((one) => [contentOf(one.text), one])).values()]
+const isValid = peerSchema()
+const found = [...new Map(all.map((one) => [contentOf(one.text), one])).values()].filter(
+  ({ text }) => isValid(parseAllDocuments(text)[0]?.toJS()),
+)
 if (kept !== undefined) {
   mkdirSync(kept, { recursive: true })
   for (const { name, text } of found) writeFileSync(join(kept, name.replaceAll('/', '~')), text)
@@ -46,8 +54,7 @@ if (kept !== undefined) {
 const reasons = new Map<string, string[]>()
 const counts = { clean: 0, warned: 0, rejected: 0 }
 for (const { name, text } of found) {
-  const { diagnostics } = loadText(text, join(resolve(folder), name), { environment: {} }).result
-  const own = diagnostics.filter(({ code }) => !ELSEWHERE.has(code))
+  const own = diagnosticsOf(text, join(resolve(folder), name))
   const errors = own.filter(({ severity }) => severity === 'error')
   if (hasErrors(own)) counts.rejected++
   else if (own.some(({ severity }) => severity === 'warning')) counts.warned++
@@ -68,6 +75,25 @@ console.log(
   `${accepted} of ${found.length} configurations load (${share.toFixed(1)} %), ` +
     `${counts.warned} of them with warnings; ${counts.rejected} are rejected`,
 )
+
+/** With the stand-in for variables that gives the fewest errors: none fits them all. */
+function diagnosticsOf(text: string, path: string): readonly Diagnostic[] {
+  const tries = STAND_INS.map((environment) => {
+    const { diagnostics } = loadText(text, path, { environment }).result
+    return diagnostics.filter(({ code }) => code !== ELSEWHERE)
+  })
+  const errors = (one: readonly Diagnostic[]) =>
+    one.filter(({ severity }) => severity === 'error').length
+  return tries.sort((one, other) => errors(one) - errors(other))[0] ?? []
+}
+
+/** What agentgateway itself takes for a configuration; everything where its schema is not there. */
+function peerSchema(): (value: unknown) => boolean {
+  const [file] = globSync(['schema/config.json', '*/schema/config.json'], { cwd: folder })
+  if (file === undefined) return () => true
+  const ajv = new Ajv2020({ strict: false, logger: false })
+  return ajv.compile(JSON.parse(readFileSync(join(folder as string, file), 'utf8')))
+}
 
 /** What it says, without comments and layout. */
 function contentOf(text: string): string {

@@ -222,13 +222,16 @@ describe('backendAuth that cannot be', () => {
   }
 
   for (const [auth, message] of [
-    ['{ aws: {} }', /`accessKeyId` is missing/],
+    ['{ aws: { secretAccessKey: a } }', /`accessKeyId` is missing/],
+    ['{ aws: { accessKeyId: AKIDEXAMPLE } }', /`secretAccessKey` is missing/],
+    ['{ aws: {} }', /nothing enforces `backendAuth` for a backend that is not of the kind `ai`/],
     [
       '{ aws: { accessKeyId: AKIDEXAMPLE, secretAccessKey: a } }',
       /nothing enforces `backendAuth` for a backend that is not of the kind `ai`/,
     ],
     ['{ gcp: {} }', /tokens of Google Cloud/],
-    ['{ azure: {} }', /tokens of Azure/],
+    ['{ azure: {} }', /one of `explicitConfig`, `implicit` must be set/],
+    ['{ azure: { explicitConfig: { clientSecret: { tenantId: a } } } }', /clientId/],
     ['{ oauthTokenExchange: { a: 1 } }', /`tokenEndpoint` is missing/],
     ['{ crossAppAccess: {} }', /tokens are not exchanged yet/],
     ['{}', /one of `key`, `passthrough`/],

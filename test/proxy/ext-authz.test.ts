@@ -326,6 +326,32 @@ authorization:
     })
   }
 
+  it('is told the address of the client, and rules see the body of its response', async () => {
+    const asked: string[] = []
+    const service = await startServer((request, response) => {
+      asked.push(request.url ?? '')
+      response.end(JSON.stringify({ Node: { Name: 'laptop' } }))
+    })
+    const gateway = await govern(
+      `extAuthz:
+  host: 127.0.0.1:${service.port}
+  protocol:
+    http:
+      path: '"/whois?addr=" + source.address'
+      metadata: { node: json(response.body).Node.Name }
+authorization:
+  rules: [{ require: "extauthz.node == 'laptop'" }]
+responseHeaders:
+  set: { x-own: 'yes' }
+`,
+    )
+    const { status, headers } = await gateway.get('/a')
+    assert.deepEqual([status, headers.get('x-own')], [200, 'yes'])
+    assert.deepEqual(asked, ['/whois?addr=127.0.0.1'])
+    await gateway.close()
+    service.close()
+  })
+
   it('sends whoever is refused to sign in', async () => {
     const service = await startServer((_, response) => response.writeHead(401).end())
     const gateway = await govern(

@@ -231,8 +231,32 @@ describe('a remote rate limit', () => {
     assert.equal(asked.length, 0)
   })
 
+  for (const [cost, counted] of [
+    ['uint(llm.totalTokens * 3)', 36],
+    ['llm.totalTokens * 2', 24],
+    ['double(llm.totalTokens) + 0.5', 13],
+    // Without a price there is no cost.
+    ['uint(llm.cost.total * 1000000.0)', 12],
+  ] as const) {
+    it(`reports ${cost} after a call`, async () => {
+      await serve(limiting([{ ...USER, type: 'tokens', cost }]), true)
+      counters.clear()
+      limits = { 'user=ann': 1_000 }
+      const response = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'x-user': 'ann' },
+        body: JSON.stringify({ model: 'gpt-x', messages: [{ role: 'user', content: 'hi' }] }),
+      })
+      await response.text()
+      assert.equal(response.status, 200)
+      await until('the report', () => (counters.get('user=ann') ?? 0) > 0)
+      assert.equal(counters.get('user=ann'), counted)
+    })
+  }
+
   it('reports the tokens of a call after it, and asks before it without taking any', async () => {
     await serve(limiting([{ ...USER, type: 'tokens' }]), true)
+    models.arrived.length = 0
     limits = { 'user=ann': 12 }
     const call = () =>
       fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {

@@ -62,6 +62,13 @@ const calledGuard: Structural = withBackendRef(
 const guardrails = of('guardrails', {
   'request[].webhook': calledGuard,
   'response[].webhook': calledGuard,
+  // Their keys are Secrets, which a guard has no field for: a webhook of one's own calls them.
+  'request[].openAIModeration': undefined,
+  'response[].openAIModeration': undefined,
+  'request[].azureContentSafety': undefined,
+  'response[].azureContentSafety': undefined,
+  'request[].bedrockGuardrails': undefined,
+  'response[].bedrockGuardrails': undefined,
 })
 
 const limits = of('localRateLimit', {
@@ -204,6 +211,8 @@ const authFromFile = of('backendAuth', {
   'aws.accessKeyId': undefined,
   'aws.secretAccessKey': undefined,
   'aws.sessionToken': undefined,
+  // A namespace could send what the pod of the proxy is known by to a backend of its own.
+  azure: undefined,
   jwtSign: undefined,
   credentials: undefined,
   'oauthTokenExchange.clientSecret': undefined,

@@ -331,7 +331,7 @@ interface Valued {
 
 function needsToken(value: unknown): boolean {
   const { kind } = (value ?? {}) as { readonly kind?: string }
-  return kind === 'exchange' || kind === 'aws'
+  return kind === 'exchange' || kind === 'aws' || kind === 'azure'
 }
 
 function rejectsLong(request: unknown): boolean {

@@ -3,6 +3,7 @@ import {
   DOUBLE,
   DURATION,
   INT,
+  IP,
   listOf,
   param,
   STRING,
@@ -10,6 +11,7 @@ import {
   UINT,
 } from '../check/types.ts'
 import type { Duration } from '../values/duration.ts'
+import type { Ip } from '../values/ip.ts'
 import { type Double, double, doubleValue } from '../values/number.ts'
 import type { Timestamp } from '../values/timestamp.ts'
 import { addBytes, addLists, addStrings } from './concat.ts'
@@ -43,6 +45,7 @@ export const ARITHMETIC: readonly FunctionDeclaration[] = [
       double(doubleValue(a) + doubleValue(b)),
     ),
     global([STRING, STRING], STRING, addStrings, METERED),
+    global([STRING, IP], STRING, (text: string, ip: Ip) => addStrings(text, ip.text), METERED),
     global([BYTES, BYTES], BYTES, addBytes, METERED),
     global([LIST, LIST], LIST, addLists, METERED),
     global([TIMESTAMP, DURATION], TIMESTAMP, (a: Timestamp, b: Duration) => a.plus(b)),

@@ -31,6 +31,7 @@ const u = (value: bigint) => new Uint(value)
 const d = (value: number) => new Double(value)
 const span = (text: string) => parseDuration(text) as Value
 const time = (text: string) => parseTimestamp(text) as Value
+const address = (text: string) => parseIp(text) as Value
 const bytes = (text: string) => new TextEncoder().encode(text)
 
 const MIN = -(2n ** 63n)
@@ -49,6 +50,8 @@ const SYMBOL: ReadonlyMap<Operator, string> = new Map<Operator, string>([
 ])
 
 const CASES: readonly (readonly [Operator, Value, Value, Value | undefined])[] = [
+  [add, 'from ', address('10.0.0.7'), 'from 10.0.0.7'],
+  [add, address('10.0.0.7'), ' is', undefined],
   [add, 40, 2, 42],
   [add, MAX, 1, undefined],
   [add, MIN, -1, undefined],

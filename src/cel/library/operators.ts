@@ -1,6 +1,7 @@
 import { compare } from '../values/compare.ts'
 import { Duration, durationOf } from '../values/duration.ts'
 import { fail } from '../values/failure.ts'
+import { Ip } from '../values/ip.ts'
 import { double, doubleValue, isDouble, isInt, Uint } from '../values/number.ts'
 import { Timestamp } from '../values/timestamp.ts'
 import type { Value } from '../values/value.ts'
@@ -35,7 +36,7 @@ export {
 
 export function add(a: Value, b: Value): Value | undefined {
   if (isInt(a)) return isInt(b) ? addInts(a, b) : noOverload()
-  if (typeof a === 'string') return typeof b === 'string' ? addStrings(a, b) : noOverload()
+  if (typeof a === 'string') return addToString(a, b)
   if (isDouble(a)) return isDouble(b) ? double(doubleValue(a) + doubleValue(b)) : noOverload()
   if (a instanceof Uint) return b instanceof Uint ? addUints(a, b) : noOverload()
   if (Array.isArray(a)) return Array.isArray(b) ? addLists(a, b) : noOverload()
@@ -44,6 +45,12 @@ export function add(a: Value, b: Value): Value | undefined {
   if (!(a instanceof Duration)) return noOverload()
   if (b instanceof Timestamp) return b.plus(a)
   return b instanceof Duration ? addDurations(a, b) : noOverload()
+}
+
+/** An address is written out: other gateways have addresses as strings. */
+function addToString(a: string, b: Value): Value | undefined {
+  if (typeof b === 'string') return addStrings(a, b)
+  return b instanceof Ip ? addStrings(a, b.text) : noOverload()
 }
 
 export function subtract(a: Value, b: Value): Value | undefined {

@@ -16,6 +16,7 @@ import { yamlMessage } from '../../sources/file/yaml-errors.ts'
 import { isNamedHost, lacksMode } from './agentgateway-defaults.ts'
 import { type Conversion, DENIES, DENY_ALL, type Lost } from './conversion.ts'
 import { ConvertError } from './nginx-syntax.ts'
+import { STAND_INS } from './stand-ins.ts'
 
 const MAX_ROUNDS = 200
 
@@ -35,8 +36,7 @@ export function convertAgentgateway(text: string, file: string): Conversion {
   writeHosts(document)
   for (let round = 0; ; round++) {
     const written = document.toString({ lineWidth: 0 })
-    const { diagnostics } = loadText(written, file, { environment: {} }).result
-    const concerned = diagnostics.filter(isConcerned)
+    const concerned = concernsOf(written, file)
     // What cannot be read is the cause of what is not found.
     const first = concerned.find(({ code }) => code.startsWith('PC02')) ?? concerned[0]
     if (first === undefined) break
@@ -52,9 +52,17 @@ export function convertAgentgateway(text: string, file: string): Conversion {
   return { document: document.toJS() as Record<string, unknown>, lost }
 }
 
-/** Files and variables that are not here may be where the gateway runs. */
-function isConcerned({ severity, code }: Diagnostic): boolean {
-  return severity === 'error' && code !== 'PC0204' && code !== 'PC0310'
+/**
+ * Files and variables that are not here may be where the gateway runs. Variables stand for what fits
+ * best: while they are unset, nothing else is reported.
+ */
+function concernsOf(text: string, file: string): readonly Diagnostic[] {
+  const tries = STAND_INS.map((environment) =>
+    loadText(text, file, { environment }).result.diagnostics.filter(
+      ({ severity, code }) => severity === 'error' && code !== 'PC0310',
+    ),
+  )
+  return tries.reduce((best, one) => (one.length < best.length ? one : best))
 }
 
 /** Where it stands in the file that is converted; what was moved or added stands nowhere. */

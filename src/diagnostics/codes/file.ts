@@ -313,4 +313,20 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
         'jwtAuth: { mode: Optional, issuer: https://issuer.example.com, jwks: { file: keys.json } }',
     },
   },
+  {
+    code: 'PC0225',
+    severity: 'warning',
+    title: 'a list of policies that says nothing',
+    explanation:
+      '`policies:` is written with nothing below it, which is the same as leaving it out. It may be ' +
+      'the trace of an edit that is not finished: policies whose lines are not indented far enough ' +
+      'are no longer part of it. Remove the key, or write the policies below it.',
+    example: {
+      language: 'yaml',
+      wrong:
+        'gateways:\n  default: { port: 8080 }\nroutes:\n  - policies:\n    backends: [{ host: localhost:9000 }]',
+      right:
+        'gateways:\n  default: { port: 8080 }\nroutes:\n  - backends: [{ host: localhost:9000 }]',
+    },
+  },
 ])

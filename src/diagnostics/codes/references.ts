@@ -291,4 +291,46 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
       right: `config:\n  adminAddr: localhost:15000\n${GATEWAY}routes:\n- backends: [{ host: "api:80" }]`,
     },
   },
+  {
+    code: 'PC0320',
+    severity: 'error',
+    title: 'a route group that is unknown, or leads back to itself',
+    explanation:
+      'A route delegates to a group that no entry of `routeGroups` is called, or a group delegates ' +
+      'to one that leads back to it. Names are compared letter by letter. Until it is fixed, what ' +
+      'would be delegated gets 500.',
+    example: {
+      language: 'yaml',
+      wrong: `${GATEWAY}routes:\n- backends: [{ routeGroup: orders }]`,
+      right: `${GATEWAY}routes:\n- backends: [{ routeGroup: orders }]\nrouteGroups:\n- name: orders\n  routes:\n  - backends: [{ host: orders:8080 }]`,
+    },
+  },
+  {
+    code: 'PC0321',
+    severity: 'error',
+    title: 'a delegated route that nothing reaches',
+    explanation:
+      'A request must match the route that delegates and the route of the group. The one that ' +
+      'delegates says which paths it hands over, with `pathPrefix`; the paths of the group must be ' +
+      'below it, and its methods the same. A regular expression matches whole paths, so it can be ' +
+      'used where the other route matches `/`.',
+    example: {
+      language: 'yaml',
+      wrong: `${GATEWAY}routes:\n- matches: [{ path: { pathPrefix: /team } }]\n  backends: [{ routeGroup: orders }]\nrouteGroups:\n- name: orders\n  routes:\n  - matches: [{ path: { pathPrefix: /orders } }]\n    backends: [{ host: orders:8080 }]`,
+      right: `${GATEWAY}routes:\n- matches: [{ path: { pathPrefix: /team } }]\n  backends: [{ routeGroup: orders }]\nrouteGroups:\n- name: orders\n  routes:\n  - matches: [{ path: { pathPrefix: /team/orders } }]\n    backends: [{ host: orders:8080 }]`,
+    },
+  },
+  {
+    code: 'PC0322',
+    severity: 'warning',
+    title: 'a route group that no route delegates to',
+    explanation:
+      'Routes of a group serve requests that another route delegates to it. No route names this ' +
+      'one, so its routes serve nothing, and what they say is not checked.',
+    example: {
+      language: 'yaml',
+      wrong: `${GATEWAY}routes:\n- backends: [{ host: orders:8080 }]\nrouteGroups:\n- name: orders\n  routes:\n  - backends: [{ host: orders:8080 }]`,
+      right: `${GATEWAY}routes:\n- backends: [{ routeGroup: orders }]\nrouteGroups:\n- name: orders\n  routes:\n  - backends: [{ host: orders:8080 }]`,
+    },
+  },
 ])

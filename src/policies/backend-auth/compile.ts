@@ -5,16 +5,15 @@ import { reply } from '../../exchange/reply.ts'
 import type { Outcome, Step } from '../../exchange/step.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { secretText } from '../../model/secret.ts'
+import { openAwsCredentials } from '../aws-credentials.ts'
+import { openAzureTokens } from '../azure-tokens.ts'
 import type { SentLocation } from '../credential-location.ts'
 import type { Attachments, CompileContext, Part } from '../define.ts'
 import { cookiesOf, removeParameter, withoutCookie } from '../find-credential.ts'
-import {
-  type BackendAuth,
-  isSendable,
-  type SentKey,
-  type SignedToken,
-  type TokenExchange,
-} from './schema.ts'
+import { isNone, type NoCredential } from '../kept-credential.ts'
+import { isSendable } from '../sent-key.ts'
+import type { AwsCredentials } from '../sigv4.ts'
+import type { AzureToken, BackendAuth, SentKey, SignedToken, TokenExchange } from './schema.ts'
 import { tokenSigner } from './sign-token.ts'
 import { ExchangedTokens, type ExchangeFailure } from './token-exchange.ts'
 
@@ -53,7 +52,9 @@ function stepFor(
 ): Step {
   switch (value.kind) {
     case 'aws':
-      return signedLater
+      return value.accessKeyId === undefined ? signedByEnvironment(policy, context) : signedLater
+    case 'azure':
+      return sendAzure(value, policy, context)
     case 'exchange':
       return sendExchanged(value, policy, context)
     case 'signed':
@@ -68,6 +69,24 @@ function stepFor(
 /** A signature is over the body as the provider gets it: calls to models alone have theirs whole. */
 const signedLater: Step = ({ backend }) => {
   return (backend as { readonly type?: unknown } | undefined)?.type === 'ai' ? undefined : FAILED
+}
+
+/** The same with credentials that are fetched, if they are not known. */
+function signedByEnvironment(policy: ValidPolicy, context: CompileContext): Step {
+  const find = openAwsCredentials(policy, context)
+  const settle = (exchange: Exchange, found: AwsCredentials | NoCredential): Outcome => {
+    if (isNone(found)) return { ...reply(503, 'backend-auth'), detail: found.detail }
+    exchange.awsCredentials = found
+    return undefined
+  }
+  return (exchange) => {
+    const outcome = signedLater(exchange)
+    if (outcome !== undefined) return outcome
+    const found = find(exchange)
+    return found instanceof Promise
+      ? found.then((settled) => settle(exchange, settled))
+      : settle(exchange, found)
+  }
 }
 
 function sendKey({ key, location }: SentKey): Step {
@@ -98,6 +117,21 @@ function sendSigned(value: SignedToken, policy: ValidPolicy, context: CompileCon
     return () => FAILED
   }
   return (exchange) => (send(exchange, value.location, sign()) ? undefined : FAILED)
+}
+
+/** A token of the gateway's own. */
+function sendAzure(value: AzureToken, policy: ValidPolicy, context: CompileContext): Step {
+  const tokens = openAzureTokens(value.identity, policy, context)
+  const settle = (exchange: Exchange, found: string | { readonly detail: string }): Outcome => {
+    if (typeof found !== 'string') return { ...reply(503, 'backend-auth'), detail: found.detail }
+    return send(exchange, value.location, found) ? undefined : FAILED
+  }
+  return (exchange) => {
+    const found = tokens(exchange)
+    return found instanceof Promise
+      ? found.then((settled) => settle(exchange, settled))
+      : settle(exchange, found)
+  }
 }
 
 /** A token for the backend in place of the client's own. */

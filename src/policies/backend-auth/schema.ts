@@ -1,48 +1,13 @@
 import * as z from 'zod'
 import type { JsonObject } from '../../model/json.ts'
 import type { SecretRef } from '../../model/secret.ts'
-import { annotate, type CheckText } from '../annotations.ts'
+import { type AzureIdentity, azureIdentity } from '../azure-identity.ts'
 import { type SentLocation, sentLocation } from '../credential-location.ts'
-import { secret, toSecretRef } from '../materials.ts'
+import { secret } from '../materials.ts'
 import { anything, choice, duration, url } from '../scalars.ts'
-import { issue } from '../shapes.ts'
+import { keyText } from '../sent-key.ts'
+import { aliased, issue } from '../shapes.ts'
 import { type HostTarget, parseHost } from '../target.ts'
-
-const HINT =
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: this is what a file says
-  'take it from a file with `key: { file: PATH }`, or from the environment with `key: ${NAME}`'
-
-/** RFC 9110 §5.5; blanks and line ends around it are not part of the key. */
-export function isSendable(key: string): boolean {
-  return /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key)
-}
-
-const sendable: CheckText = (text) =>
-  isSendable(text.trim())
-    ? undefined
-    : {
-        message: 'the file has no key that can be sent',
-        hint: 'put the key alone into it, on one line, in ASCII',
-      }
-
-const plainKey = () =>
-  annotate(z.string().min(1).max(8192), { is: 'credential', hint: HINT }).check(
-    ({ value, issues }) => {
-      if (isSendable(value.trim())) return
-      const params = { rule: 'malformed', hint: 'a key is one line of ASCII' } as const
-      issues.push(issue('', 'this key cannot be sent in a header', params))
-    },
-  )
-
-const keyFile = () =>
-  z.strictObject({
-    file: annotate(z.string().min(1).max(4096).meta({ title: 'path' }), {
-      is: 'path',
-      check: sendable,
-    }).describe('The path of a file with the key.'),
-  })
-
-const keyText = () => z.union([plainKey(), keyFile()]).transform(toSecretRef)
 
 const key = () =>
   z.union([
@@ -55,24 +20,39 @@ const key = () =>
       .transform(({ value, location }) => ({ secret: value, location })),
   ])
 
+const awsShape = {
+  accessKeyId: z
+    .string()
+    .regex(/^[A-Za-z0-9]{4,128}$/)
+    .optional()
+    .describe(
+      'The id of the access key. Without one, the credentials are those of the environment: ' +
+        'variables, a web identity, a container or the machine.',
+    ),
+  secretAccessKey: secret().optional().describe('The secret access key: its text, or `{file}`.'),
+  sessionToken: secret().optional().describe('The token of temporary credentials.'),
+  region: z
+    .string()
+    .regex(/^[a-z0-9-]{1,32}$/)
+    .optional()
+    .describe('The region; by default that of the provider.'),
+  service: z
+    .string()
+    .regex(/^[a-z0-9-]{1,32}$/)
+    .prefault('bedrock')
+    .describe('The service that requests are signed for.'),
+}
+
 const aws = () =>
-  z.strictObject({
-    accessKeyId: z
-      .string()
-      .regex(/^[A-Za-z0-9]{4,128}$/)
-      .describe('The id of the access key.'),
-    secretAccessKey: secret().describe('The secret access key: its text, or `{file}`.'),
-    sessionToken: secret().optional().describe('The token of temporary credentials.'),
-    region: z
-      .string()
-      .regex(/^[a-z0-9-]{1,32}$/)
-      .optional()
-      .describe('The region; by default that of the provider.'),
-    service: z
-      .string()
-      .regex(/^[a-z0-9-]{1,32}$/)
-      .prefault('bedrock')
-      .describe('The service that requests are signed for.'),
+  aliased(awsShape, { serviceName: 'service' }).check(({ value, issues }) => {
+    const { accessKeyId, secretAccessKey, sessionToken } = value
+    if (accessKeyId !== undefined && secretAccessKey !== undefined) return
+    const given = Object.entries({ accessKeyId, secretAccessKey, sessionToken })
+    const [[name] = []] = given.filter(([, one]) => one !== undefined)
+    if (name === undefined) return
+    const hint = 'give `accessKeyId` and `secretAccessKey`, or neither'
+    const missing = accessKeyId === undefined ? 'accessKeyId' : 'secretAccessKey'
+    issues.push(issue(value, `\`${missing}\` is missing`, { rule: 'missing', hint }))
   })
 
 const TOKEN_TYPES = {
@@ -171,7 +151,7 @@ const credential = () =>
 
 const passthrough = () => z.strictObject({ location: sentLocation().optional() })
 
-const CHOICES = ['key', 'passthrough', 'aws', 'oauthTokenExchange', 'jwtSign']
+const CHOICES = ['key', 'passthrough', 'aws', 'azure', 'oauthTokenExchange', 'jwtSign']
 
 export const backendAuth = z
   .strictObject({
@@ -187,6 +167,9 @@ export const backendAuth = z
     aws: aws()
       .optional()
       .describe('Signs calls to models with credentials of AWS (Signature Version 4).'),
+    azure: azureIdentity()
+      .optional()
+      .describe('A token of Microsoft Entra ID, which the gateway fetches and keeps.'),
     oauthTokenExchange: tokenExchange()
       .optional()
       .describe(
@@ -233,13 +216,15 @@ interface Written {
   readonly key?: z.output<ReturnType<typeof key>> | undefined
   readonly passthrough?: z.output<ReturnType<typeof passthrough>> | undefined
   readonly aws?: z.output<ReturnType<typeof aws>> | undefined
+  readonly azure?: AzureIdentity | undefined
   readonly oauthTokenExchange?: z.output<ReturnType<typeof tokenExchange>> | undefined
   readonly jwtSign?: z.output<ReturnType<typeof jwtSign>> | undefined
   readonly location?: SentLocation | undefined
 }
 
 function oneCredential(written: Written): OneCredential {
-  const { key, passthrough, aws, oauthTokenExchange: exchange, jwtSign, location } = written
+  const { key, passthrough, aws, azure, oauthTokenExchange: exchange, jwtSign, location } = written
+  if (azure !== undefined) return { kind: 'azure', identity: azure, location: location ?? BEARER }
   if (exchange !== undefined) {
     const { tokenEndpoint, clientSecret, subjectTokenType, ...rest } = exchange
     const { target, path } = hostOf(tokenEndpoint) as NonNullable<ReturnType<typeof hostOf>>
@@ -260,13 +245,9 @@ function oneCredential(written: Written): OneCredential {
     }
   }
   if (aws !== undefined) {
-    const { sessionToken, region, ...rest } = aws
-    return {
-      kind: 'aws',
-      ...rest,
-      ...(sessionToken === undefined ? {} : { sessionToken }),
-      ...(region === undefined ? {} : { region }),
-    }
+    const { service } = aws
+    const given = Object.entries(aws).filter(([, value]) => value !== undefined)
+    return { kind: 'aws', ...Object.fromEntries(given), service }
   }
   if (key !== undefined) {
     const own = key.location ?? location ?? BEARER
@@ -305,14 +286,23 @@ type OneCredential =
   | { readonly kind: 'passthrough'; readonly location?: SentLocation }
   | {
       readonly kind: 'aws'
-      readonly accessKeyId: string
-      readonly secretAccessKey: SecretRef
+      /** Neither: the credentials of the environment. */
+      readonly accessKeyId?: string
+      readonly secretAccessKey?: SecretRef
       readonly sessionToken?: SecretRef
       readonly region?: string
       readonly service: string
     }
+  | AzureToken
   | TokenExchange
   | SignedToken
+
+/** A token of Microsoft Entra ID for the gateway itself. */
+export interface AzureToken {
+  readonly kind: 'azure'
+  readonly identity: AzureIdentity
+  readonly location: SentLocation
+}
 
 /** A token that the gateway signs. */
 export interface SignedToken {

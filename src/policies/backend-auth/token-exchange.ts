@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import type { Answer, Ask, NoResponse } from '../../exchange/ask.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
 import { secretText } from '../../model/secret.ts'
-import { isSendable, type TokenExchange } from './schema.ts'
+import { isSendable } from '../sent-key.ts'
+import type { TokenExchange } from './schema.ts'
 
 /** Why there is no token; the client gets the status alone. */
 export interface ExchangeFailure {

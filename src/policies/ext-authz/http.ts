@@ -29,9 +29,9 @@ export function compileHttp(
   policy: ValidPolicy<ExtAuthz>,
   context: CompileContext,
 ): HttpAsking {
-  const compile = (text: string, field: string, result: 'string' | 'any', stage?: 'log') => {
-    const place = { policy, field: `protocol.http.${field}`, result }
-    return context.compile(text, stage === undefined ? place : { ...place, stage })?.evaluate()
+  const compile = (text: string, field: string, result: 'string' | 'any', more = {}) => {
+    const place = { policy, field: `protocol.http.${field}`, result, ...more }
+    return context.compile(text, place)?.evaluate()
   }
   const optional = (field: 'path' | 'redirect' | 'body'): Evaluate | undefined => {
     const text = protocol[field]
@@ -44,7 +44,7 @@ export function compileHttp(
   }))
   const metadata = Object.entries(protocol.metadata).map(([name, text]) => ({
     name,
-    evaluate: compile(text, `metadata.${name}`, 'any', 'log') ?? NO_VALUE,
+    evaluate: compile(text, `metadata.${name}`, 'any', OF_SERVICE) ?? NO_VALUE,
   }))
 
   return {
@@ -93,10 +93,10 @@ export function compileHttp(
   }
 
   /** `response` is the response of the service while its expressions run. */
-  function metadataOf(exchange: Exchange, { status, headers }: Answer): JsonObject {
+  function metadataOf(exchange: Exchange, { status, headers, body }: Answer): JsonObject {
     if (metadata.length === 0) return {}
     const before = exchange.response
-    exchange.response = { code: status, headers } as unknown as JsonObject
+    exchange.response = { code: status, headers, body } as unknown as JsonObject
     const found: Record<string, Value> = {}
     for (const { name, evaluate } of metadata) {
       const value = evaluate(variablesOf(exchange))
@@ -108,6 +108,9 @@ export function compileHttp(
 }
 
 const NO_VALUE: Evaluate = () => undefined
+
+/** `response` is that of the service, whose body is there in any case. */
+const OF_SERVICE = { stage: 'response', hasOwnResponse: true } as const
 
 function sentTo(location: string) {
   const isFit = /^[!-~]+$/.test(location)

@@ -4,7 +4,7 @@ import { byteSize, choice, duration, expression, headerName } from '../scalars.t
 import { oneOfKeys } from '../shapes.ts'
 import { TARGET_KEYS, targetShape, withTarget } from '../target.ts'
 
-const expressions = (what: string, stage?: 'log') =>
+const expressions = (what: string, stage?: 'response') =>
   z.record(z.string().min(1).max(256), expression('any', stage)).prefault({}).describe(what)
 
 const headerOrPseudo = () => z.string().regex(/^:?[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/)
@@ -40,8 +40,9 @@ const http = z
       .prefault({})
       .describe('Further headers to send, by expression.'),
     metadata: expressions(
-      'What expressions read as `extauthz`, computed from the response.',
-      'log',
+      'What expressions read as `extauthz`, computed from the response of the service: ' +
+        '`response.code`, `response.headers` and `response.body`.',
+      'response',
     ),
   })
   .describe('A plain HTTP request: 2xx admits.')

@@ -1,6 +1,10 @@
 import type { CallWebhook } from '../../exchange/webhook.ts'
+import type { ValidPolicy } from '../../model/policy.ts'
 import type { Attachments, CompileContext, Part } from '../define.ts'
-import type { Guardrails } from './schema.ts'
+import { compileBedrockGuardrails } from './bedrock-guardrails.ts'
+import { compileContentSafety } from './content-safety.ts'
+import { compileModeration } from './moderation.ts'
+import type { Guard, Guardrails } from './schema.ts'
 import { compileWebhook } from './webhook.ts'
 
 /** Whoever makes the call reads and changes it: nobody else knows its language. */
@@ -11,9 +15,11 @@ export function compileGuardrails(
   const all = policies.map((one) => {
     const { request = [], response = [] } = one.value
     const webhooks = new Map<unknown, CallWebhook>()
-    for (const guard of [...request, ...response]) {
-      if (guard.webhook === undefined) continue
-      webhooks.set(guard, compileWebhook(guard.webhook, one, context))
+    for (const [phase, guards] of Object.entries({ request, response })) {
+      guards.forEach((guard, index) => {
+        const call = compileService(guard, one, context, `${phase}[${index}]`)
+        if (call !== undefined) webhooks.set(guard, call)
+      })
     }
     return { policy: one.policy, value: one.value, webhooks }
   })
@@ -23,4 +29,22 @@ export function compileGuardrails(
       return undefined
     },
   }
+}
+
+/** Undefined: it is no service. */
+function compileService(
+  { webhook, openAIModeration, azureContentSafety, bedrockGuardrails }: Guard,
+  policy: ValidPolicy,
+  context: CompileContext,
+  field: string,
+): CallWebhook | undefined {
+  if (webhook !== undefined) return compileWebhook(webhook, policy, context, `${field}.webhook`)
+  if (openAIModeration !== undefined) return compileModeration(openAIModeration, policy, context)
+  if (azureContentSafety !== undefined) {
+    return compileContentSafety(azureContentSafety, policy, context)
+  }
+  if (bedrockGuardrails !== undefined) {
+    return compileBedrockGuardrails(bedrockGuardrails, policy, context)
+  }
+  return undefined
 }

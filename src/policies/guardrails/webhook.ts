@@ -3,8 +3,9 @@ import type { Answer } from '../../exchange/ask.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
 import type { CallWebhook, GuardedMessage, WebhookVerdict } from '../../exchange/webhook.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
-import type { CompileContext } from '../define.ts'
-import type { Header } from '../service-headers.ts'
+import { type CompileContext, variablesOf } from '../define.ts'
+import { type Header, isFit } from '../service-headers.ts'
+import { textOf } from '../value-text.ts'
 import type { Webhook } from './schema.ts'
 
 /*
@@ -22,22 +23,39 @@ import type { Webhook } from './schema.ts'
 const MAX_RESPONSE = 16 * 1024 * 1024
 
 export function compileWebhook(
-  { target, path, timeout, includeRequestHeaders }: Webhook,
+  { target, path, timeout, includeRequestHeaders, headers }: Webhook,
   policy: ValidPolicy,
   context: CompileContext,
+  field: string,
 ): CallWebhook {
   const ask = context.connect(target, policy, '1.1')
+  const computed = Object.entries(headers).map(([name, text]) => {
+    const at = `${field}.headers.${name}`
+    const place = { policy, field: at, result: 'string', stage: 'llm' } as const
+    return { name: name.toLowerCase(), evaluate: context.compile(text, place)?.evaluate() }
+  })
   const names = includeRequestHeaders.map((name) => name.toLowerCase())
   return async (exchange, phase, messages) => {
     const own: Header[] = [
       ['content-type', 'application/json'],
       ['accept', 'application/json'],
     ]
+    const variables = variablesOf(exchange)
+    const said = new Map(
+      computed.map(({ name, evaluate }) => [name, textOf(evaluate?.(variables))] as const),
+    )
+    const further = [...said].filter((pair): pair is [string, string] => {
+      const [name, value] = pair
+      return (
+        value !== undefined && !name.startsWith(':') && !FRAMING.has(name) && isFit([name, value])
+      )
+    })
+    const passed = headersOf(exchange, names).filter(([name]) => !said.has(name))
     const response = await ask(exchange, {
       method: 'POST',
-      path: `${path}/${phase}`,
-      authority: '',
-      headers: [...own, ...headersOf(exchange, names)],
+      path: pathOf(said.get(':path')) ?? `${path}/${phase}`,
+      authority: said.get(':authority') ?? '',
+      headers: [...own, ...passed, ...further],
       body: Buffer.from(JSON.stringify({ body: bodyOf(phase, messages) })),
       timeout,
       maxBytes: MAX_RESPONSE,
@@ -45,6 +63,11 @@ export function compileWebhook(
     if ('failure' in response) return failed(response.failure)
     return readVerdict(response, phase, messages.length)
   }
+}
+
+/** Whatever an expression makes of a request, it stays one line of a request. */
+function pathOf(computed: string | undefined): string | undefined {
+  return computed !== undefined && /^\/[!-~]*$/.test(computed) ? computed : undefined
 }
 
 const FRAMING: ReadonlySet<string> = new Set(['host', 'content-type', 'accept', 'content-length'])

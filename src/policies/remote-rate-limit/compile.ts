@@ -1,4 +1,5 @@
 import type { Variables } from '../../cel/index.ts'
+import { Double, Uint } from '../../cel/values/number.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
 import { headerEdit } from '../../exchange/header-edit.ts'
 import { type Reply, reply } from '../../exchange/reply.ts'
@@ -20,7 +21,7 @@ export function compileRemoteRateLimit(
   const fails = policy.value.failureMode === 'Deny'
   const all = policy.value.descriptors.map((descriptor, index) => ({
     descriptor,
-    count: compileDescriptor(descriptor, index, policy, context),
+    ...compileDescriptor(descriptor, index, policy, context),
   }))
   const requests = all.filter(({ descriptor }) => descriptor.type === 'requests')
   const tokens = all.filter(({ descriptor }) => descriptor.type === 'tokens')
@@ -34,7 +35,7 @@ export function compileRemoteRateLimit(
     step: (exchange) => {
       const variables = variablesOf(exchange)
       if (tokens.length > 0) {
-        const counted = tokens.map(({ count }) => count(variables))
+        const counted = tokens.map(({ count, costAfter }) => ({ ...count(variables), costAfter }))
         const limit = tokenLimit(exchange, counted, ask, (verdict) => settle(exchange, verdict))
         exchange.usageLimits = [...exchange.usageLimits, limit]
       }
@@ -61,30 +62,45 @@ function compileAsk(policy: ValidPolicy<RemoteRateLimit>, context: CompileContex
 }
 
 function compileDescriptor(
-  { entries, cost }: Descriptor,
+  { entries, cost, type }: Descriptor,
   index: number,
   policy: ValidPolicy<RemoteRateLimit>,
   context: CompileContext,
-): (variables: Variables) => Counted {
-  const compile = (text: string, field: string) =>
-    context
-      .compile(text, { policy, field: `descriptors[${index}].${field}`, result: 'any' })
-      ?.evaluate()
+): CompiledDescriptor {
+  const compile = (text: string, field: string, stage?: 'log') => {
+    const place = { policy, field: `descriptors[${index}].${field}`, result: 'any' } as const
+    return context.compile(text, stage === undefined ? place : { ...place, stage })?.evaluate()
+  }
   const values = entries.map(({ key, value }, at) => ({
     key,
     evaluate: compile(value, `entries[${at}].value`),
   }))
-  const costOf = cost === undefined ? undefined : compile(cost, 'cost')
-  return (variables) => ({
+  const isAfter = type === 'tokens'
+  const costOf = cost === undefined ? undefined : compile(cost, 'cost', isAfter ? 'log' : undefined)
+  const count = (variables: Variables) => ({
     entries: values.map(({ key, evaluate }) => ({
       key,
       value: textOf(evaluate?.(variables)) ?? '',
     })),
-    cost: cost === undefined ? 1 : wholeNumber(costOf?.(variables)),
+    cost: cost === undefined || isAfter ? 1 : wholeNumber(plain(costOf?.(variables))),
   })
+  return { count, costAfter: isAfter ? costOf : undefined }
+}
+
+type CostAfter = ((variables: Variables) => unknown) | undefined
+
+interface CompiledDescriptor {
+  readonly count: (variables: Variables) => Counted
+  /** Of what is counted after the response; undefined: its tokens. */
+  readonly costAfter: CostAfter
 }
 
 const MAX_COST = 0xffff_ffff
+
+/** `uint` and `double` are objects where `int` is a number. */
+function plain(value: unknown): unknown {
+  return value instanceof Uint || value instanceof Double ? value.value : value
+}
 
 /** What is no such number counts as one request does. */
 function wholeNumber(value: unknown): number {
@@ -96,17 +112,21 @@ function wholeNumber(value: unknown): number {
 /** Asks whether there is room without taking any, and reports afterwards what was used. */
 function tokenLimit(
   exchange: Exchange,
-  counted: readonly Counted[],
+  counted: readonly (Counted & { readonly costAfter: CostAfter })[],
   ask: Ask,
   settle: (verdict: Verdict) => Reply | undefined,
 ): UsageLimit {
-  const costing = (cost: number) => counted.map(({ entries }) => ({ entries, cost }))
+  const costing = (cost: number, variables?: Variables) =>
+    counted.map(({ entries, costAfter }) => {
+      const own = variables && costAfter?.(variables)
+      return { entries, cost: own === undefined ? cost : wholeNumber(plain(own)) }
+    })
   return {
     measure: 'tokens',
     isFor: () => true,
     take: () => ask(exchange, costing(0)).then(settle),
     settle(used) {
-      if (used > 0) void ask(exchange, costing(wholeNumber(used)))
+      if (used > 0) void ask(exchange, costing(wholeNumber(used), variablesOf(exchange)))
     },
   }
 }

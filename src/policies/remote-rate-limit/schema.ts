@@ -19,9 +19,13 @@ const descriptor = z.strictObject({
       'What is counted: requests, before they go on; or tokens of calls to models, which are ' +
         'reported after the response, so that calls at the same time may exceed the limit.',
     ),
-  cost: expression('any')
+  cost: expression('any', 'log')
     .optional()
-    .describe('How much a request counts, a whole number; by default 1. Not for tokens.'),
+    .describe(
+      'How much a request counts, a whole number; by default 1. Of `tokens` it is computed after ' +
+        'the response, in place of the tokens: `uint(llm.cost.total * 1000000)`. A call for which ' +
+        'it has no value counts its tokens.',
+    ),
 })
 
 const SHAPE = {

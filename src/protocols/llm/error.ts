@@ -1,3 +1,5 @@
+import type { Reply } from '../../exchange/reply.ts'
+
 /** What went wrong, in no vendor's words; each dialect writes it in its own shape. */
 export type LlmErrorType =
   | 'invalidRequest'
@@ -26,6 +28,8 @@ export interface LlmError {
   /** False: `x-should-retry: false`, since SDKs retry by themselves. */
   readonly shouldRetry?: boolean | undefined
   readonly requestId?: string | undefined
+  /** What the user wrote for clients, in place of the shape of a dialect. */
+  readonly written?: Pick<Reply, 'body' | 'contentType' | 'headers'> | undefined
 }
 
 export type Header = readonly [name: string, value: string]

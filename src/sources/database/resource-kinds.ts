@@ -4,6 +4,7 @@ import { backendSchema } from '../file/sections/backends.ts'
 import { gatewaySchema } from '../file/sections/gateways.ts'
 import { llmSchema } from '../file/sections/llm-schema.ts'
 import { mcpSchema } from '../file/sections/mcp-section.ts'
+import { routeGroupSchema } from '../file/sections/route-groups.ts'
 import { routeSchema, tcpRouteSchema } from '../file/sections/routes.ts'
 import { uiSchema } from '../file/sections/special.ts'
 import { targetedPolicySchema } from '../file/sections/targeted.ts'
@@ -12,6 +13,7 @@ import { targetedPolicySchema } from '../file/sections/targeted.ts'
 export const RESOURCE_KINDS = [
   'gateways',
   'routes',
+  'routeGroups',
   'tcpRoutes',
   'backends',
   'policies',
@@ -32,6 +34,7 @@ export const SINGLE_ID = 'default'
 /** Items of a list that have no name are called by their number. */
 export const UNNAMED: Readonly<Partial<Record<ResourceKind, string>>> = {
   routes: 'route',
+  routeGroups: 'route-group',
   tcpRoutes: 'tcp-route',
   backends: 'backend',
   policies: 'policy',
@@ -56,6 +59,7 @@ let frontend: z.ZodType | undefined
 const SCHEMAS: Readonly<Record<ResourceKind, () => z.ZodType>> = {
   gateways: () => gatewaySchema,
   routes: () => routeSchema,
+  routeGroups: () => routeGroupSchema,
   tcpRoutes: () => tcpRouteSchema,
   backends: () => backendSchema,
   policies: () => targetedPolicySchema,

@@ -74,6 +74,7 @@ function watch(reading: Reading, depends: () => void): Reading {
   const { report, files } = reading
   return {
     ...reading,
+    dependsOnMore: depends,
     report: (diagnostic) => {
       depends()
       report(diagnostic)

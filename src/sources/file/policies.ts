@@ -32,7 +32,12 @@ export function readPolicies(
 ): readonly Attached[] {
   const { value } = node
   if (value === undefined) return []
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (value === null) {
+    const message = 'this is empty: no policies are defined'
+    complain(reading, node, { code: 'PC0225', severity: 'warning', message }, 'key')
+    return []
+  }
+  if (typeof value !== 'object' || Array.isArray(value)) {
     const { diagnostics } = parseAt(reading, anyMapping, node)
     return [invalidPolicy(node, 'policies', place, diagnostics)]
   }

@@ -30,6 +30,10 @@ export interface Reading {
   /** What was checked and found in order, by how it is written: most policies stand there often. */
   readonly checked: Map<z.ZodType, Map<Stage, Memory>>
   readonly repeated: Repeated
+  /** Groups of routes that others delegate to. */
+  readonly delegatedTo: Set<string>
+  /** Called where an item depends on more than its own text and the files that it names. */
+  dependsOnMore(): void
 }
 
 /** What many routes have, each once: by the name of the gateway, and of the backend. */
@@ -41,7 +45,17 @@ interface Repeated {
 export function beginReading(document: Document, report: Report, files: NamedFiles): Reading {
   const repeated = { parents: new Map(), actions: new Map() }
   const root = SectionNode.of(document)
-  return { document, root, report, files, references: [], checked: new Map(), repeated }
+  return {
+    document,
+    root,
+    report,
+    files,
+    references: [],
+    checked: new Map(),
+    repeated,
+    delegatedTo: new Set(),
+    dependsOnMore() {},
+  }
 }
 
 interface Memory {

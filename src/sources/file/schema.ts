@@ -7,6 +7,7 @@ import { configSchema } from './sections/config.ts'
 import { gatewaySchema } from './sections/gateways.ts'
 import { llmSchema } from './sections/llm-schema.ts'
 import { mcpSchema } from './sections/mcp-section.ts'
+import { routeGroupSchema } from './sections/route-groups.ts'
 import { routeSchema, tcpRouteSchema } from './sections/routes.ts'
 import { uiSchema } from './sections/special.ts'
 import { targetedPolicySchema } from './sections/targeted.ts'
@@ -27,6 +28,10 @@ export const fileSchema = z
       .optional()
       .describe('Where to listen, by name. Routes that name none belong to `default`.'),
     routes: list(routeSchema, 'HTTP routes.'),
+    routeGroups: list(
+      routeGroupSchema,
+      'Groups of HTTP routes, to which other routes delegate with `backends: [{ routeGroup: … }]`.',
+    ),
     tcpRoutes: list(tcpRouteSchema, 'Routes for TCP and TLS listeners.'),
     backends: list(backendSchema, 'Backends that routes and policies refer to by name.'),
     policies: list(targetedPolicySchema, 'Policies that say themselves what they are for.'),

@@ -23,6 +23,7 @@ import { readGateway } from './sections/gateways.ts'
 import { readLlm } from './sections/llm.ts'
 import { readMcpSection } from './sections/mcp-section.ts'
 import { readOlderPolicies } from './sections/older-policies.ts'
+import { checkRouteGroups } from './sections/route-groups.ts'
 import { readRoute, readTcpRoute } from './sections/routes.ts'
 import { readUi } from './sections/special.ts'
 import { readTargeted } from './sections/targeted.ts'
@@ -81,7 +82,7 @@ function checkContent({ document, report }: Reading): void {
 }
 
 /** Lists that files written for others may have. */
-const UNSUPPORTED = ['routeGroups', 'services', 'workloads']
+const UNSUPPORTED = ['services', 'workloads']
 
 function checkOutline(reading: Reading): void {
   const keys = [...TOP_LEVEL_KEYS].map((key) => [key, z.unknown().optional()] as const)
@@ -129,6 +130,7 @@ function* readDraft(
   const targeted = yield* readAllTargeted(reading)
   const allRoutes = [...routes, ...binds.routes]
   const allTcpRoutes = [...tcpRoutes, ...binds.tcpRoutes]
+  checkRouteGroups(reading)
   const inPlace: PlacedBackend[] = []
   for (const route of [...allRoutes, ...allTcpRoutes]) {
     for (const backend of route.backends) inPlace.push({ ...backend, owner: route })

@@ -24,7 +24,6 @@ interface Foreign {
 /** Credentials for backends that others make, and what of it is missing here. */
 const CREDENTIALS: Readonly<Record<string, string>> = {
   gcp: 'tokens of Google Cloud are not fetched yet',
-  azure: 'tokens of Azure are not fetched yet',
   copilot: 'tokens of GitHub Copilot are not fetched yet',
   crossAppAccess: 'tokens are not exchanged yet',
 }

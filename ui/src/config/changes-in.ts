@@ -7,6 +7,7 @@ const SINGLES: readonly Kind[] = ['frontendPolicies', 'llm', 'mcp', 'ui']
 /** With what the API calls an item that has no name, before its number. */
 const LISTS: Readonly<Partial<Record<Kind, string>>> = {
   routes: 'route',
+  routeGroups: 'route-group',
   tcpRoutes: 'tcp-route',
   backends: 'backend',
   policies: 'policy',

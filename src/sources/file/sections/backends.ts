@@ -64,16 +64,27 @@ const refHead = {
   weight: z.int().min(0).max(1_000_000).prefault(1).describe('Its share among the others.'),
 }
 
-export const backendRefSchema = oneOfKeys(
+const refShape = () => ({
+  backend: backendName().optional().describe('The name of a backend.'),
+  ...kinds(),
+  name: name().optional().describe('A name for a backend that is written in place.'),
+  ...refHead,
+  policies: policies(),
+})
+
+export const backendRefSchema = oneOfKeys(z.strictObject(refShape()), ['backend', ...KINDS]).meta({
+  id: 'route-backend',
+})
+
+export const httpBackendRefSchema = oneOfKeys(
   z.strictObject({
-    backend: backendName().optional().describe('The name of a backend.'),
-    ...kinds(),
-    name: name().optional().describe('A name for a backend that is written in place.'),
-    ...refHead,
-    policies: policies(),
+    ...refShape(),
+    routeGroup: name()
+      .optional()
+      .describe('A group of routes, alone in the list: one of them serves the request.'),
   }),
-  ['backend', ...KINDS],
-).meta({ id: 'route-backend' })
+  ['backend', 'routeGroup', ...KINDS],
+).meta({ id: 'http-route-backend' })
 
 const headKinds = { ...simpleKinds, ai: z.unknown(), mcp: z.unknown() }
 const nameHead = z.looseObject({ name: name() })

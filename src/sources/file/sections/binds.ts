@@ -7,7 +7,8 @@ import type { Placed } from '../../../reach/checks/draft.ts'
 import { parseAt, type Reading } from '../reading.ts'
 import type { SectionNode } from '../section-node.ts'
 import { listenerSchema, readListener } from './gateways.ts'
-import { type ReadRoute, readRoute, readTcpRoute, routeShape, tcpRouteShape } from './routes.ts'
+import { routeShape } from './route-parts.ts'
+import { type ReadRoute, readRoute, readTcpRoute, tcpRouteShape } from './routes.ts'
 
 const tunnelProtocol = z
   .string()

@@ -1,109 +1,27 @@
 import * as z from 'zod'
-import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
 import { type Result, success } from '../../../diagnostics/result.ts'
 import type { Backend } from '../../../model/backend.ts'
 import type { Attached, Section } from '../../../model/policy.ts'
-import type { BackendRef, Match, Parent, Route, RouteAction } from '../../../model/route.ts'
+import type { Parent, Route, RouteAction } from '../../../model/route.ts'
 import type { TcpRoute } from '../../../model/tcp-route.ts'
-import { headerName, hostname, name } from '../../../policies/schema.ts'
+import { name } from '../../../policies/schema.ts'
 import type { Placed, PlacedRoute } from '../../../reach/checks/draft.ts'
 import { policiesSchema, readPolicies } from '../policies.ts'
 import { parseAt, type Reading } from '../reading.ts'
 import type { SectionNode } from '../section-node.ts'
 import { backendRefSchema, readBackendRefs } from './backends.ts'
-import { pathMatch, valueMatch } from './matches.ts'
 import { type RouteHead, readQuickHead } from './quick-head.ts'
+import { isDelegating, readDelegated } from './route-groups.ts'
+import { AT_ROUTE, actionOf, EVERYTHING, httpHead, identity, routeShape } from './route-parts.ts'
 
-const AT_ROUTE: readonly Section[] = ['traffic', 'backend']
 const AT_TCP_ROUTE: readonly Section[] = ['backend']
 
 const names = () => z.union([name(), z.array(name()).min(1).max(64)])
-
-const identity = {
-  name: name().optional().describe('The name in logs, metrics and policies.'),
-  namespace: name().optional().describe('Goes before the name, with a slash.'),
-  ruleName: name().optional().describe('A name for this entry among others of the same route.'),
-  hostnames: z
-    .array(hostname())
-    .max(64)
-    .optional()
-    .describe('The names that it serves, `*.example.com` included; absent: all.'),
-}
 
 const attachment = {
   gateways: names()
     .optional()
     .describe('The gateways, or `gateway/listener`, that it belongs to; `default` by default.'),
-}
-
-const METHODS: ReadonlySet<string> = new Set([
-  'GET',
-  'HEAD',
-  'POST',
-  'PUT',
-  'PATCH',
-  'DELETE',
-  'OPTIONS',
-  'TRACE',
-])
-
-/** RFC 9110 §9.1: methods have a case, and nobody means one called `get`. */
-function methodOf(written: string): string {
-  const upper = written.toUpperCase()
-  return METHODS.has(upper) ? upper : written
-}
-
-const NO_PSEUDO =
-  'in place of `:method`, `:path` and `:authority` write `method`, `path`, `hostnames`'
-
-const match = z
-  .strictObject({
-    path: pathMatch().optional().describe('The path; absent: any.'),
-    method: z
-      .string()
-      .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/)
-      .max(64)
-      .transform(methodOf)
-      .optional()
-      .describe('The method.'),
-    headers: z
-      .array(valueMatch(headerName(NO_PSEUDO)))
-      .max(64)
-      .optional()
-      .describe('Headers.'),
-    query: z
-      .array(valueMatch(z.string().min(1).max(256)))
-      .max(64)
-      .optional()
-      .describe('Parameters of the query.'),
-  })
-  .transform(
-    ({ path = { kind: 'prefix', value: '/' }, method, headers = [], query = [] }): Match => {
-      const lower = headers.map((header) => ({ ...header, name: header.name.toLowerCase() }))
-      const base = { path, headers: lower, query }
-      return method === undefined ? base : { ...base, method }
-    },
-  )
-  .meta({ id: 'match' })
-
-const matches = () =>
-  z
-    .array(match)
-    .min(1)
-    .max(64)
-    .optional()
-    .describe('Any of these; within one, all of its parts. Absent: every path.')
-
-const httpHead = { ...identity, matches: matches() }
-
-export const routeShape = {
-  ...httpHead,
-  policies: policiesSchema(AT_ROUTE, 'route').optional().describe('Policies for this route.'),
-  backends: z
-    .array(backendRefSchema)
-    .max(64)
-    .optional()
-    .describe('Where requests go; several share them by weight.'),
 }
 
 export const routeSchema = z.strictObject({ ...routeShape, ...attachment })
@@ -130,8 +48,6 @@ const insideHead = z.strictObject(httpHead)
 const tcpAttachedHead = z.strictObject({ ...identity, ...attachment })
 const tcpInsideHead = z.strictObject(identity)
 
-const EVERYTHING: Match = { path: { kind: 'prefix', value: '/' }, headers: [], query: [] }
-
 /** `parents` are given where the route stands inside of its listener. */
 export function readRoute(
   reading: Reading,
@@ -144,32 +60,37 @@ export function readRoute(
   const schema = (isInside ? insideHead : attachedHead) as typeof attachedHead
   const value = head.value ?? extentOf(node, schema)
   const name = nameOf(head.value ?? writtenNames(node), fallback)
-  const { refs, backends, diagnostics } = readBackendRefs(reading, node.inner('backends'), name)
   const origin = node.origin
   const policies = readPolicies(reading, node.inner('policies'), {
     sections: AT_ROUTE,
     level: 'route',
     policy: `route:${name}`,
   })
+  const at = node.inner('backends')
+  const matches = value?.matches ?? [EVERYTHING]
+  const route = {
+    name,
+    origin,
+    parents: parents ?? parentsOf(reading, value?.gateways),
+    hostnames: namesOf(value?.hostnames),
+    policies,
+  }
+  if (isDelegating(at) && !head.diagnostics.some(({ severity }) => severity === 'error')) {
+    const { rules, backends } = readDelegated(reading, { name, matches, backends: at })
+    return placedRoute(node, { ...route, rules }, backends)
+  }
+  const { refs, backends, diagnostics } = readBackendRefs(reading, at, name)
   const rule = {
     name: head.value?.ruleName ?? name,
     origin,
-    matches: value?.matches ?? [EVERYTHING],
+    matches,
     policies: NO_POLICIES,
     action:
       value === undefined
         ? UNBOUNDED
         : actionOf(reading, refs, [...head.diagnostics, ...diagnostics]),
   }
-  const thing = {
-    name,
-    origin,
-    parents: parents ?? parentsOf(reading, value?.gateways),
-    hostnames: namesOf(value?.hostnames),
-    rules: [rule],
-    policies,
-  }
-  return placedRoute(node, thing, backends)
+  return placedRoute(node, { ...route, rules: [rule] }, backends)
 }
 
 function readHead(reading: Reading, node: SectionNode, isInside: boolean): Result<RouteHead> {
@@ -244,24 +165,6 @@ const BESIDE_EXTENT: ReadonlySet<string> = new Set([
   'policies',
   'backends',
 ])
-
-/** Thousands of routes may lead to one backend: they do the same. */
-function actionOf(
-  { repeated }: Reading,
-  backends: readonly BackendRef[],
-  diagnostics: readonly Diagnostic[],
-): RouteAction {
-  if (diagnostics.some(({ severity }) => severity === 'error')) {
-    return { kind: 'invalid', diagnostics }
-  }
-  const [first, ...others] = backends
-  const isPlain = others.length === 0 && first !== undefined && first.policies.length === 0
-  if (!isPlain) return { kind: 'forward', backends }
-  const key = `${first.weight} ${first.backend}`
-  const known = repeated.actions.get(key) ?? { kind: 'forward', backends }
-  repeated.actions.set(key, known)
-  return known
-}
 
 /** Of a route that is wrong elsewhere: policies that name it find it, and have nothing to add. */
 function writtenNames(node: SectionNode) {

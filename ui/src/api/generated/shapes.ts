@@ -28,7 +28,7 @@ export interface Catalogue {
 
 export type Change = {
   readonly action: 'set'
-  readonly kind: 'gateways' | 'routes' | 'tcpRoutes' | 'backends' | 'policies' | 'frontendPolicies' | 'llm' | 'mcp' | 'ui'
+  readonly kind: 'gateways' | 'routes' | 'routeGroups' | 'tcpRoutes' | 'backends' | 'policies' | 'frontendPolicies' | 'llm' | 'mcp' | 'ui'
   readonly id: string
   readonly value: unknown
   /** The ETag of what is changed; `none`: it is new. */
@@ -36,7 +36,7 @@ export type Change = {
 } | {
   /** revert: what the baseline says holds again. */
   readonly action: 'delete' | 'revert'
-  readonly kind: 'gateways' | 'routes' | 'tcpRoutes' | 'backends' | 'policies' | 'frontendPolicies' | 'llm' | 'mcp' | 'ui'
+  readonly kind: 'gateways' | 'routes' | 'routeGroups' | 'tcpRoutes' | 'backends' | 'policies' | 'frontendPolicies' | 'llm' | 'mcp' | 'ui'
   readonly id: string
   /** The ETag of what is changed. */
   readonly ifMatch?: string
@@ -320,7 +320,7 @@ export interface Health {
 
 export interface HistoryEntry {
   readonly revision: number
-  readonly kind: 'gateways' | 'routes' | 'tcpRoutes' | 'backends' | 'policies' | 'frontendPolicies' | 'llm' | 'mcp' | 'ui'
+  readonly kind: 'gateways' | 'routes' | 'routeGroups' | 'tcpRoutes' | 'backends' | 'policies' | 'frontendPolicies' | 'llm' | 'mcp' | 'ui'
   readonly id: string
   readonly action: string
   readonly author: string
@@ -471,7 +471,7 @@ export interface ReplayReport {
 }
 
 export interface Resource {
-  readonly kind: 'gateways' | 'routes' | 'tcpRoutes' | 'backends' | 'policies' | 'frontendPolicies' | 'llm' | 'mcp' | 'ui'
+  readonly kind: 'gateways' | 'routes' | 'routeGroups' | 'tcpRoutes' | 'backends' | 'policies' | 'frontendPolicies' | 'llm' | 'mcp' | 'ui'
   readonly id: string
   /** merged: edited, of the baseline. */
   readonly origin: 'baseline' | 'database' | 'merged'
@@ -493,7 +493,7 @@ export interface Resource {
 }
 
 export interface ResourceSummary {
-  readonly kind: 'gateways' | 'routes' | 'tcpRoutes' | 'backends' | 'policies' | 'frontendPolicies' | 'llm' | 'mcp' | 'ui'
+  readonly kind: 'gateways' | 'routes' | 'routeGroups' | 'tcpRoutes' | 'backends' | 'policies' | 'frontendPolicies' | 'llm' | 'mcp' | 'ui'
   readonly id: string
   /** merged: edited, of the baseline. */
   readonly origin: 'baseline' | 'database' | 'merged'

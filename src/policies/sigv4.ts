@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto'
-import type { Header } from './error.ts'
+import type { Header } from './service-headers.ts'
 
 /** AWS Signature Version 4 for one request, in headers. */
 export interface AwsRequest {

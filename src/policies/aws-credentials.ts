@@ -1,0 +1,211 @@
+import { readFile } from 'node:fs/promises'
+import type { Ask, Question } from '../exchange/ask.ts'
+import type { Exchange } from '../exchange/exchange.ts'
+import type { ValidPolicy } from '../model/policy.ts'
+import type { CompileContext } from './define.ts'
+import { type Fetched, KeptCredentials, type NoCredential } from './kept-credential.ts'
+import type { AwsCredentials } from './sigv4.ts'
+import { parseHost } from './target.ts'
+
+/* Credentials of AWS that the environment gives, in the order in which the SDKs look. */
+
+export type FindAws = (
+  exchange: Exchange,
+) => AwsCredentials | NoCredential | Promise<AwsCredentials | NoCredential>
+
+type Environment = Readonly<Record<string, string | undefined>>
+type Connect = (origin: string) => Ask | undefined
+type Source = (exchange: Exchange) => Promise<Fetched<AwsCredentials>>
+
+const TIMEOUT = 5_000
+const MAX_BYTES = 65_536
+const DEFAULT_LIFE = 60_000
+
+export function openAwsCredentials(policy: ValidPolicy, context: CompileContext): FindAws {
+  const env = context.world.environment ?? process.env
+  const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: key, AWS_SESSION_TOKEN: token } = env
+  if (isText(id) && isText(key)) {
+    const found = {
+      accessKeyId: id,
+      secretAccessKey: key,
+      ...(isText(token) && { sessionToken: token }),
+    }
+    return () => found
+  }
+  const source = sourceIn(env, context.world.date ?? Date.now, (origin) => {
+    const target = parseHost(origin)
+    return target === undefined ? undefined : context.connect(target, policy, '1.1')
+  })
+  const kept = context.kept(policy, () => new KeptCredentials<AwsCredentials>(), 'aws')
+  return (exchange) => kept.find('', context.now, () => source(exchange))
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}
+
+function sourceIn(env: Environment, date: () => number, connect: Connect): Source {
+  const { AWS_ROLE_ARN: role, AWS_WEB_IDENTITY_TOKEN_FILE: file } = env
+  if (isText(role) && isText(file)) return webIdentity(role, file, env, date, connect)
+  const relative = env['AWS_CONTAINER_CREDENTIALS_RELATIVE_URI']
+  const full = isText(relative)
+    ? `http://169.254.170.2${relative}`
+    : env['AWS_CONTAINER_CREDENTIALS_FULL_URI']
+  return isText(full) ? container(full, env, date, connect) : machine(env, date, connect)
+}
+
+/** Kubernetes writes the file anew before its token ends. */
+function webIdentity(
+  role: string,
+  file: string,
+  env: Environment,
+  date: () => number,
+  connect: Connect,
+): Source {
+  const region = env['AWS_REGION'] ?? env['AWS_DEFAULT_REGION']
+  const usual = region === undefined ? 'sts.amazonaws.com' : `sts.${region}.amazonaws.com`
+  const ask = connect((env['AWS_ENDPOINT_URL_STS'] ?? `https://${usual}`).replace(/\/+$/, ''))
+  return async (exchange) => {
+    const token = await textOf(file)
+    if (token === '') return failed('the web identity token cannot be read')
+    const form = new URLSearchParams({
+      Action: 'AssumeRoleWithWebIdentity',
+      Version: '2011-06-15',
+      RoleArn: role,
+      RoleSessionName: env['AWS_ROLE_SESSION_NAME'] ?? 'portcullis',
+      WebIdentityToken: token,
+    })
+    const said = await call(exchange, ask, {
+      method: 'POST',
+      path: '/',
+      headers: [
+        ['content-type', 'application/x-www-form-urlencoded'],
+        ['accept', 'application/json'],
+      ],
+      body: Buffer.from(form.toString()),
+    })
+    const found = jsonIn(said, (all) => {
+      const response = all['AssumeRoleWithWebIdentityResponse'] as Fields | undefined
+      const result = response?.['AssumeRoleWithWebIdentityResult'] as Fields | undefined
+      return result?.['Credentials'] as Fields | undefined
+    })
+    return read(said, found, 'SessionToken', date)
+  }
+}
+
+/** ECS and EKS; over plain HTTP only from where they listen, as the SDKs have it. */
+function container(text: string, env: Environment, date: () => number, connect: Connect): Source {
+  const url = URL.parse(text)
+  const isNear = url !== null && (url.protocol === 'https:' || NEAR.has(url.hostname))
+  const ask = isNear ? connect(url.origin) : undefined
+  return async (exchange) => {
+    if (url === null || ask === undefined) return failed('the endpoint of the container is not one')
+    const file = env['AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE']
+    const token = isText(file) ? await textOf(file) : env['AWS_CONTAINER_AUTHORIZATION_TOKEN']
+    const headers = isText(token) ? ([['authorization', token]] as const) : []
+    const path = `${url.pathname}${url.search}`
+    const said = await call(exchange, ask, { method: 'GET', path, headers, body: NO_BODY })
+    return read(said, jsonIn(said), 'Token', date)
+  }
+}
+
+const NEAR: ReadonlySet<string> = new Set([
+  '127.0.0.1',
+  'localhost',
+  '[::1]',
+  '169.254.170.2',
+  '169.254.170.23',
+  '[fd00:ec2::23]',
+])
+
+/** The metadata service of EC2, version 2: a token first, then the name of the role. */
+function machine(env: Environment, date: () => number, connect: Connect): Source {
+  const usual = env['AWS_EC2_METADATA_SERVICE_ENDPOINT'] ?? 'http://169.254.169.254'
+  const isOff = env['AWS_EC2_METADATA_DISABLED']?.toLowerCase() === 'true'
+  const ask = isOff ? undefined : connect(usual.replace(/\/+$/, ''))
+  return async (exchange) => {
+    const token = await call(exchange, ask, {
+      method: 'PUT',
+      path: '/latest/api/token',
+      headers: [['x-aws-ec2-metadata-token-ttl-seconds', '300']],
+      body: NO_BODY,
+    })
+    if (typeof token !== 'string') return { value: token, life: 0 }
+    const get = (path: string) => {
+      const headers = [['x-aws-ec2-metadata-token', token.trim()]] as const
+      return call(exchange, ask, { method: 'GET', path, headers, body: NO_BODY })
+    }
+    const roles = await get(ROLES)
+    if (typeof roles !== 'string') return { value: roles, life: 0 }
+    const [role = ''] = roles.trim().split('\n')
+    if (!/^[\w+=,.@-]{1,128}$/.test(role)) return failed('the machine has no role')
+    const said = await get(`${ROLES}${role}`)
+    return read(said, jsonIn(said), 'Token', date)
+  }
+}
+
+const ROLES = '/latest/meta-data/iam/security-credentials/'
+const NO_BODY = new Uint8Array()
+
+type Fields = Readonly<Record<string, unknown>>
+
+function failed(detail: string): Fetched<AwsCredentials> {
+  return { value: { detail: `aws credentials: ${detail}` }, life: 0 }
+}
+
+/** The text of a response with status 200. */
+async function call(
+  exchange: Exchange,
+  ask: Ask | undefined,
+  question: Pick<Question, 'method' | 'path' | 'headers' | 'body'>,
+): Promise<string | NoCredential> {
+  const none = (detail: string) => ({ detail: `aws credentials: ${detail}` })
+  if (ask === undefined) return none('nothing in the environment gives any')
+  const whole = { ...question, authority: '', timeout: TIMEOUT, maxBytes: MAX_BYTES }
+  const answer = await ask(exchange, whole)
+  if ('failure' in answer) return none(answer.failure)
+  if (answer.status !== 200) return none(`status ${answer.status}`)
+  return Buffer.from(answer.body).toString('utf8')
+}
+
+function jsonIn(
+  said: string | NoCredential,
+  pick: (all: Fields) => Fields | undefined = (all) => all,
+): Fields | undefined {
+  if (typeof said !== 'string') return undefined
+  try {
+    const value: unknown = JSON.parse(said)
+    return typeof value === 'object' && value !== null ? pick(value as Fields) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function read(
+  said: string | NoCredential,
+  found: Fields | undefined,
+  tokenKey: 'Token' | 'SessionToken',
+  date: () => number,
+): Fetched<AwsCredentials> {
+  if (typeof said !== 'string') return { value: said, life: 0 }
+  const {
+    AccessKeyId: accessKeyId,
+    SecretAccessKey: secretAccessKey,
+    Expiration: end,
+  } = found ?? {}
+  const sessionToken = found?.[tokenKey]
+  if (!isText(accessKeyId) || !isText(secretAccessKey) || !isText(sessionToken)) {
+    return failed('no credentials in the response')
+  }
+  // A date, or seconds since 1970.
+  const until = typeof end === 'number' ? end * 1_000 : Date.parse(String(end))
+  const life = Number.isNaN(until) ? DEFAULT_LIFE : Math.max(0, until - date())
+  return { value: { accessKeyId, secretAccessKey, sessionToken }, life }
+}
+
+async function textOf(file: string): Promise<string> {
+  return readFile(file, 'utf8').then(
+    (text) => text.trim(),
+    () => '',
+  )
+}

@@ -1,0 +1,127 @@
+import * as z from 'zod'
+import type { SecretRef } from '../model/secret.ts'
+import { secret } from './materials.ts'
+import { keyText } from './sent-key.ts'
+import { oneOfKeys } from './shapes.ts'
+
+/** As whom the gateway asks Microsoft Entra ID for tokens. */
+export type AzureIdentity = { readonly scope?: string } & (
+  | {
+      readonly kind: 'clientSecret'
+      readonly tenantId: string
+      readonly clientId: string
+      readonly clientSecret: SecretRef
+    }
+  | { readonly kind: 'managedIdentity'; readonly user?: UserAssigned }
+  /** Of the environment: what Kubernetes gave the pod, a secret, or the machine's own. */
+  | { readonly kind: 'workloadIdentity' | 'implicit' }
+)
+
+/** Several identities may be assigned to a machine; `by` is the parameter that names one. */
+export interface UserAssigned {
+  readonly by: 'client_id' | 'object_id' | 'msi_res_id'
+  readonly id: string
+}
+
+const id = () =>
+  z
+    .string()
+    .min(1)
+    .max(1024)
+    .regex(/^[!-~]+$/)
+
+const clientSecret = () => {
+  const [tenant, client] = [id().describe('The tenant.'), id().describe('The client.')]
+  const own = secret().describe('Its secret: the text, or `{file}`.')
+  return z
+    .union([
+      z.strictObject({ tenantId: tenant, clientId: client, clientSecret: own }),
+      z
+        .strictObject({ tenant_id: tenant, client_id: client, client_secret: own })
+        .transform((one) => ({
+          tenantId: one.tenant_id,
+          clientId: one.client_id,
+          clientSecret: one.client_secret,
+        })),
+    ])
+    .describe('A registered application, by its secret.')
+}
+
+const userAssigned = () =>
+  oneOfKeys(
+    z.strictObject({
+      clientId: id().optional().describe('By its client id.'),
+      objectId: id().optional().describe('By its object id.'),
+      resourceId: id().optional().describe('By its resource id.'),
+    }),
+    ['clientId', 'objectId', 'resourceId'],
+  ).transform(({ clientId, objectId, resourceId }): UserAssigned => {
+    if (clientId !== undefined) return { by: 'client_id', id: clientId }
+    if (objectId !== undefined) return { by: 'object_id', id: objectId }
+    return { by: 'msi_res_id', id: resourceId ?? '' }
+  })
+
+const explicit = () =>
+  oneOfKeys(
+    z.strictObject({
+      clientSecret: clientSecret().optional(),
+      managedIdentity: z
+        .strictObject({
+          userAssignedIdentity: userAssigned()
+            .optional()
+            .describe('Which one, if the machine has several.'),
+        })
+        .optional()
+        .describe('The identity of the machine or of the App Service.'),
+      workloadIdentity: z
+        .strictObject({})
+        .optional()
+        .describe(
+          'The identity of the pod: `AZURE_TENANT_ID`, `AZURE_CLIENT_ID` and ' +
+            '`AZURE_FEDERATED_TOKEN_FILE` of its environment.',
+        ),
+    }),
+    ['clientSecret', 'managedIdentity', 'workloadIdentity'],
+  )
+
+export const azureIdentity = () =>
+  oneOfKeys(
+    z.strictObject({
+      explicitConfig: explicit().optional().describe('One identity.'),
+      implicit: z
+        .strictObject({})
+        .optional()
+        .describe(
+          'That of the environment: a client secret (`AZURE_CLIENT_SECRET`), a workload identity, ' +
+            'else the managed identity of the machine.',
+        ),
+      scope: z
+        .string()
+        .max(1024)
+        .regex(/^[!-~]+$/)
+        .optional()
+        .describe(
+          'What the token is for. By default `https://cognitiveservices.azure.com/.default`, and ' +
+            '`https://ai.azure.com/.default` for hosts of Foundry.',
+        ),
+    }),
+    ['explicitConfig', 'implicit'],
+  ).transform(({ explicitConfig, scope }): AzureIdentity => {
+    const own = scope === undefined ? {} : { scope }
+    if (explicitConfig === undefined) return { kind: 'implicit', ...own }
+    const { clientSecret, managedIdentity } = explicitConfig
+    if (clientSecret !== undefined) return { kind: 'clientSecret', ...clientSecret, ...own }
+    if (managedIdentity === undefined) return { kind: 'workloadIdentity', ...own }
+    const { userAssignedIdentity: user } = managedIdentity
+    return { kind: 'managedIdentity', ...(user === undefined ? {} : { user }), ...own }
+  })
+
+/** For a service of Azure that a policy calls itself. */
+export const azureCredential = () =>
+  oneOfKeys(
+    z.strictObject({
+      key: keyText().optional().describe('The key of the resource: its text, or `{file}`.'),
+      azure: azureIdentity().optional().describe('A token of Microsoft Entra ID.'),
+    }),
+    ['key', 'azure'],
+  ).describe('The credential that the service is sent.')

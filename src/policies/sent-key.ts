@@ -1,0 +1,47 @@
+import * as z from 'zod'
+import { annotate, type CheckText } from './annotations.ts'
+import { toSecretRef } from './materials.ts'
+import { issue } from './shapes.ts'
+
+const HINT =
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: this is what a file says
+  'take it from a file with `key: { file: PATH }`, or from the environment with `key: ${NAME}`'
+
+/** RFC 9110 §5.5; blanks and line ends around it are not part of the key. */
+export function isSendable(key: string): boolean {
+  return /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key)
+}
+
+const sendable: CheckText = (text) =>
+  isSendable(text.trim())
+    ? undefined
+    : {
+        message: 'the file has no key that can be sent',
+        hint: 'put the key alone into it, on one line, in ASCII',
+      }
+
+const plainKey = () =>
+  annotate(z.string().min(1).max(8192), { is: 'credential', hint: HINT }).check(
+    ({ value, issues }) => {
+      if (isSendable(value.trim())) return
+      const params = { rule: 'malformed', hint: 'a key is one line of ASCII' } as const
+      issues.push(issue('', 'this key cannot be sent in a header', params))
+    },
+  )
+
+const keyFile = () =>
+  z.strictObject({
+    file: annotate(z.string().min(1).max(4096).meta({ title: 'path' }), {
+      is: 'path',
+      check: sendable,
+    }).describe('The path of a file with the key.'),
+  })
+
+/** A key: its text, or `{file}`; never shown. */
+export const keyText = () => z.union([plainKey(), keyFile()]).transform(toSecretRef)
+
+/** For a service that a policy calls itself. */
+export const keyCredential = () =>
+  z
+    .strictObject({ key: keyText().describe('The key: its text, or `{file}`.') })
+    .describe('The credential that the service is sent.')

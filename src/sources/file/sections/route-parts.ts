@@ -1,0 +1,114 @@
+import * as z from 'zod'
+import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
+import type { Section } from '../../../model/policy.ts'
+import type { BackendRef, Match, RouteAction } from '../../../model/route.ts'
+import { headerName, hostname, name } from '../../../policies/schema.ts'
+import { policiesSchema } from '../policies.ts'
+import type { Reading } from '../reading.ts'
+import { httpBackendRefSchema } from './backends.ts'
+import { pathMatch, valueMatch } from './matches.ts'
+
+/* What routes have in common, wherever they are written. */
+
+export const AT_ROUTE: readonly Section[] = ['traffic', 'backend']
+
+export const identity = {
+  name: name().optional().describe('The name in logs, metrics and policies.'),
+  namespace: name().optional().describe('Goes before the name, with a slash.'),
+  ruleName: name().optional().describe('A name for this entry among others of the same route.'),
+  hostnames: z
+    .array(hostname())
+    .max(64)
+    .optional()
+    .describe('The names that it serves, `*.example.com` included; absent: all.'),
+}
+
+const METHODS: ReadonlySet<string> = new Set([
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+  'TRACE',
+])
+
+/** RFC 9110 §9.1: methods have a case, and nobody means one called `get`. */
+function methodOf(written: string): string {
+  const upper = written.toUpperCase()
+  return METHODS.has(upper) ? upper : written
+}
+
+const NO_PSEUDO =
+  'in place of `:method`, `:path` and `:authority` write `method`, `path`, `hostnames`'
+
+const match = z
+  .strictObject({
+    path: pathMatch().optional().describe('The path; absent: any.'),
+    method: z
+      .string()
+      .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/)
+      .max(64)
+      .transform(methodOf)
+      .optional()
+      .describe('The method.'),
+    headers: z
+      .array(valueMatch(headerName(NO_PSEUDO)))
+      .max(64)
+      .optional()
+      .describe('Headers.'),
+    query: z
+      .array(valueMatch(z.string().min(1).max(256)))
+      .max(64)
+      .optional()
+      .describe('Parameters of the query.'),
+  })
+  .transform(
+    ({ path = { kind: 'prefix', value: '/' }, method, headers = [], query = [] }): Match => {
+      const lower = headers.map((header) => ({ ...header, name: header.name.toLowerCase() }))
+      const base = { path, headers: lower, query }
+      return method === undefined ? base : { ...base, method }
+    },
+  )
+  .meta({ id: 'match' })
+
+export const matches = () =>
+  z
+    .array(match)
+    .min(1)
+    .max(64)
+    .optional()
+    .describe('Any of these; within one, all of its parts. Absent: every path.')
+
+export const httpHead = { ...identity, matches: matches() }
+
+export const routeShape = {
+  ...httpHead,
+  policies: policiesSchema(AT_ROUTE, 'route').optional().describe('Policies for this route.'),
+  backends: z
+    .array(httpBackendRefSchema)
+    .max(64)
+    .optional()
+    .describe('Where requests go; several share them by weight.'),
+}
+
+export const EVERYTHING: Match = { path: { kind: 'prefix', value: '/' }, headers: [], query: [] }
+
+/** Thousands of routes may lead to one backend: they do the same. */
+export function actionOf(
+  { repeated }: Reading,
+  backends: readonly BackendRef[],
+  diagnostics: readonly Diagnostic[],
+): RouteAction {
+  if (diagnostics.some(({ severity }) => severity === 'error')) {
+    return { kind: 'invalid', diagnostics }
+  }
+  const [first, ...others] = backends
+  const isPlain = others.length === 0 && first !== undefined && first.policies.length === 0
+  if (!isPlain) return { kind: 'forward', backends }
+  const key = `${first.weight} ${first.backend}`
+  const known = repeated.actions.get(key) ?? { kind: 'forward', backends }
+  repeated.actions.set(key, known)
+  return known
+}
