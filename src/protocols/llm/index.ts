@@ -27,8 +27,7 @@ export {
   isRemote,
   patternRecognizer,
 } from './guards/guard-rule.ts'
-export { searchEffort } from './guards/masker.ts'
-export { RECOGNIZERS, recognizerOf } from './guards/recognizers.ts'
+export { RECOGNIZERS, recognizerOf, searchEffort } from './guards/recognizers.ts'
 export { guardText } from './guards/response-guard.ts'
 export { setMembers } from './json.ts'
 export { type AwsCredentials, signAws } from './sigv4.ts'

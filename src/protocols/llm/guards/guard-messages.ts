@@ -1,9 +1,8 @@
 import { runCooperatively } from '../../../model/steps.ts'
 import type { LlmError } from '../error.ts'
-import { SLICE } from './candidates.ts'
+import { STEP } from './candidates.ts'
 import { type Guard, type GuardedMessage, type GuardRule, isRemote } from './guard-rule.ts'
-import { searchEffort } from './masker.ts'
-import type { Effort } from './recognizers.ts'
+import { type Effort, searchEffort } from './recognizers.ts'
 import { guardSteps } from './response-guard.ts'
 
 /**
@@ -42,7 +41,7 @@ function* guardAll(
     if (rejection !== undefined) return rejection
     guarded.push(text)
     letters += one.length + EACH_TEXT
-    if (letters < SLICE) continue
+    if (letters < STEP) continue
     letters = 0
     yield
   }

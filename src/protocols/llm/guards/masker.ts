@@ -1,20 +1,16 @@
-import { candidateSteps } from './candidates.ts'
-import type { Effort, Finding, Known, Recognizer } from './recognizers.ts'
+import { runToCompletion } from '../../../model/steps.ts'
+import { candidateSteps, STEP } from './candidates.ts'
+import {
+  type Effort,
+  type Finding,
+  type Known,
+  type Recognizer,
+  type Span,
+  searchEffort,
+} from './recognizers.ts'
 
 /** How many letters before and after itself a finding depends on. */
 const CONTEXT = 2
-/**
- * Some five milliseconds: what cannot be searched within is taken for a finding. Some thousands of
- * findings, or ten times as many places where one may begin. Words and tables of numbers have none
- * of those (./candidates.ts).
- */
-const MAX_EFFORT = 1 << 17
-
-/** Of all texts of one request. */
-export function searchEffort(): Effort {
-  return { left: MAX_EFFORT }
-}
-
 /**
  * The findings of one text, in order. Each recognizer is asked again only behind what it found
  * last: if all of them were searched for at each finding, a text with many would cost its length
@@ -27,21 +23,26 @@ class Findings {
   readonly #found: (Finding | null | undefined)[] = []
   readonly #effort: Effort
   readonly #known: Known
+  /** A text that others need not wait for is searched at once. */
+  readonly #isLong: boolean
 
-  constructor(text: string, recognizers: readonly Recognizer[], effort: Effort, known: Known) {
+  constructor(text: string, { recognizers, effort, known = {} }: Search) {
     this.#known = known
     this.#text = text
     this.#recognizers = recognizers
     this.#effort = effort
+    this.#isLong = text.length > STEP
   }
 
   /** The first one at or after `from`, which never goes back; of several at one place the longest. */
-  first(from: number): Finding | undefined {
+  *first(from: number): Generator<void, Finding | undefined> {
     let first: Finding | undefined
     for (const [index, recognizer] of this.#recognizers.entries()) {
       let found = this.#found[index]
       if (found === undefined || (found !== null && found.start < from)) {
-        const next = recognizer.find(this.#text, from, this.#effort, this.#known)
+        const next = this.#isLong
+          ? yield* this.#findSteps(recognizer, from)
+          : recognizer.find(this.#text, from, this.#effort, this.#known)
         found = next === undefined ? null : { ...next, recognizer }
         this.#found[index] = found
       }
@@ -54,7 +55,28 @@ class Findings {
     }
     return first
   }
+
+  /** With a part of the effort at a time: whoever has spent that says where it stopped. */
+  *#findSteps(recognizer: Recognizer, from: number): Generator<void, Span | undefined> {
+    if (recognizer.findSteps !== undefined) {
+      return yield* recognizer.findSteps(this.#text, from, this.#effort)
+    }
+    const effort = this.#effort
+    for (let at = from; ; ) {
+      const given = Math.max(0, Math.min(effort.left, STEP_EFFORT))
+      const own: Effort = { left: given }
+      const found = recognizer.find(this.#text, at, own, this.#known)
+      const isSpent = own.left < 0
+      effort.left -= isSpent && given === STEP_EFFORT ? given : given - own.left
+      if (!isSpent || effort.left <= 0 || found === undefined) return found
+      at = found.start
+      yield
+    }
+  }
 }
+
+/** Of one step: a fifth of a millisecond. */
+const STEP_EFFORT = 1 << 12
 
 export interface MaskedText {
   readonly text: string
@@ -62,28 +84,25 @@ export interface MaskedText {
   readonly found: readonly string[]
 }
 
+/** At once. */
 export function maskText(
   text: string,
   recognizers: readonly Recognizer[],
   effort: Effort = searchEffort(),
-  known: Known = {},
 ): MaskedText {
-  const found = new Set<string>()
-  const { out } = maskUntil(text, 0, text.length, { recognizers, effort, found, known })
-  return { text: out, found: [...found] }
+  return runToCompletion(maskSteps(text, recognizers, effort))
 }
 
-/**
- * The same in steps, between which others may have their turn. The walk over the text is what grows
- * with its length; what comes after it is limited by the effort.
- */
+/** In steps, between which others may have their turn, where it is long. */
 export function* maskSteps(
   text: string,
   recognizers: readonly Recognizer[],
   effort: Effort,
 ): Generator<void, MaskedText> {
-  const candidates = yield* candidateSteps(text)
-  return maskText(text, recognizers, effort, { candidates })
+  const known: Known = text.length > STEP ? { candidates: yield* candidateSteps(text) } : {}
+  const found = new Set<string>()
+  const { out } = yield* maskUntil(text, 0, text.length, { recognizers, effort, found, known })
+  return { text: out, found: [...found] }
 }
 
 interface Search {
@@ -93,26 +112,30 @@ interface Search {
   readonly known?: Known
 }
 
+/** Findings of one step. */
+const STEP_FINDINGS = 256
+
 /** With the findings that begin from `from` on and before `limit` masked; `end`: behind all that. */
-function maskUntil(
+function* maskUntil(
   text: string,
   from: number,
   limit: number,
-  { recognizers, effort, found, known = {} }: Search,
-): { readonly out: string; readonly end: number } {
-  const findings = new Findings(text, recognizers, effort, known)
+  search: Search,
+): Generator<void, { readonly out: string; readonly end: number }> {
+  const findings = new Findings(text, search)
   let out = ''
   let at = from
-  while (at < limit) {
-    const finding = findings.first(at)
+  for (let count = 1; at < limit; count++) {
+    const finding = yield* findings.first(at)
     if (finding === undefined || finding.start >= limit) {
       out += text.slice(at, limit)
       at = limit
       break
     }
     out += text.slice(at, finding.start) + finding.recognizer.mask
-    found.add(finding.recognizer.name)
+    search.found.add(finding.recognizer.name)
     at = finding.end
+    if (count % STEP_FINDINGS === 0) yield
   }
   return { out, end: at }
 }
@@ -162,7 +185,7 @@ export class StreamMasker {
   #release(limit: number): string {
     const effort = this.#effort ?? searchEffort()
     const search = { recognizers: this.#recognizers, effort, found: this.#found }
-    const { out, end } = maskUntil(this.#text, this.#from, limit, search)
+    const { out, end } = runToCompletion(maskUntil(this.#text, this.#from, limit, search))
     const kept = Math.max(0, end - CONTEXT)
     this.#text = this.#text.slice(kept)
     this.#from = end - kept

@@ -1,6 +1,5 @@
 import type { LlmError } from '../error.ts'
 import type { Part, StreamEvent } from '../neutral.ts'
-import { SLICE } from './candidates.ts'
 import type { GuardRule } from './guard-rule.ts'
 import { maskSteps, maskText, StreamMasker } from './masker.ts'
 import type { Effort } from './recognizers.ts'
@@ -22,16 +21,13 @@ export function guardText(text: string, rules: readonly GuardRule[], effort?: Ef
   return { text: own }
 }
 
-/** The same, in steps where it is long. */
+/** The same for one rule, in steps where it is long. */
 export function* guardSteps(
   text: string,
   { recognizers, rejection }: GuardRule,
   effort: Effort,
 ): Generator<void, GuardedText> {
-  const masked =
-    text.length > SLICE
-      ? yield* maskSteps(text, recognizers, effort)
-      : maskText(text, recognizers, effort)
+  const masked = yield* maskSteps(text, recognizers, effort)
   if (masked.found.length === 0) return { text }
   return rejection === undefined ? { text: masked.text } : { rejection }
 }
