@@ -22,7 +22,21 @@ const { pattern: patterns } = fc.letrec<{ pattern: string }>((tie) => ({
   ),
 }))
 const texts = fc.string({
-  unit: fc.constantFrom('a', 'b', 'A', 'k', 'K', '1', '\n', ' ', 'é', '😀', '_', '-', ' '.repeat(150)),
+  unit: fc.constantFrom(
+    'a',
+    'b',
+    'A',
+    'k',
+    'K',
+    '1',
+    '\n',
+    ' ',
+    'é',
+    '😀',
+    '_',
+    '-',
+    ' '.repeat(150),
+  ),
   maxLength: 16,
 })
 

@@ -33,7 +33,11 @@ const MAX_LENGTH = 256
 /** Of a regular expression that somebody wrote. It may match anything, so no text is cut early. */
 export function patternRecognizer(pattern: string, name: string): Recognizer {
   const compiled = compilePattern(pattern)
-  function* findSteps(text: string, from: number, effort: Effort): Generator<void, Span | undefined> {
+  function* findSteps(
+    text: string,
+    from: number,
+    effort: Effort,
+  ): Generator<void, Span | undefined> {
     for (let at = from; at <= text.length; ) {
       const found = compiled === undefined ? 'spent' : yield* compiled.findSteps(text, at, effort)
       if (found === null) return undefined

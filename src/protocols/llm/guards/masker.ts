@@ -1,83 +1,9 @@
 import { runToCompletion } from '../../../model/steps.ts'
 import { candidateSteps, STEP } from './candidates.ts'
-import {
-  type Effort,
-  type Finding,
-  type Known,
-  type Recognizer,
-  type Span,
-  searchEffort,
-} from './recognizers.ts'
+import { type Effort, type Known, type Recognizer, type Span, searchEffort } from './recognizers.ts'
 
 /** How many letters before and after itself a finding depends on. */
 const CONTEXT = 2
-/**
- * The findings of one text, in order. Each recognizer is asked again only behind what it found
- * last: if all of them were searched for at each finding, a text with many would cost its length
- * as many times.
- */
-class Findings {
-  readonly #text: string
-  readonly #recognizers: readonly Recognizer[]
-  /** What each found last; null: nothing is left. */
-  readonly #found: (Finding | null | undefined)[] = []
-  readonly #effort: Effort
-  readonly #known: Known
-  /** A text that others need not wait for is searched at once. */
-  readonly #isLong: boolean
-
-  constructor(text: string, { recognizers, effort, known = {} }: Search) {
-    this.#known = known
-    this.#text = text
-    this.#recognizers = recognizers
-    this.#effort = effort
-    this.#isLong = text.length > STEP
-  }
-
-  /** The first one at or after `from`, which never goes back; of several at one place the longest. */
-  *first(from: number): Generator<void, Finding | undefined> {
-    let first: Finding | undefined
-    for (const [index, recognizer] of this.#recognizers.entries()) {
-      let found = this.#found[index]
-      if (found === undefined || (found !== null && found.start < from)) {
-        const next = this.#isLong
-          ? yield* this.#findSteps(recognizer, from)
-          : recognizer.find(this.#text, from, this.#effort, this.#known)
-        found = next === undefined ? null : { ...next, recognizer }
-        this.#found[index] = found
-      }
-      if (found === null) continue
-      const isBetter =
-        first === undefined ||
-        found.start < first.start ||
-        (found.start === first.start && found.end > first.end)
-      if (isBetter) first = found
-    }
-    return first
-  }
-
-  /** With a part of the effort at a time: whoever has spent that says where it stopped. */
-  *#findSteps(recognizer: Recognizer, from: number): Generator<void, Span | undefined> {
-    if (recognizer.findSteps !== undefined) {
-      return yield* recognizer.findSteps(this.#text, from, this.#effort)
-    }
-    const effort = this.#effort
-    for (let at = from; ; ) {
-      const given = Math.max(0, Math.min(effort.left, STEP_EFFORT))
-      const own: Effort = { left: given }
-      const found = recognizer.find(this.#text, at, own, this.#known)
-      const isSpent = own.left < 0
-      effort.left -= isSpent && given === STEP_EFFORT ? given : given - own.left
-      if (!isSpent || effort.left <= 0 || found === undefined) return found
-      at = found.start
-      yield
-    }
-  }
-}
-
-/** Of one step: a fifth of a millisecond. */
-const STEP_EFFORT = 1 << 12
-
 export interface MaskedText {
   readonly text: string
   /** Names of the recognizers that found something. */
@@ -112,32 +38,79 @@ interface Search {
   readonly known?: Known
 }
 
-/** Findings of one step. */
+/** Findings of one step, and what is spent on what is none: a fifth of a millisecond each. */
 const STEP_FINDINGS = 256
+const STEP_EFFORT = 1 << 12
 
-/** With the findings that begin from `from` on and before `limit` masked; `end`: behind all that. */
+/**
+ * With the findings that begin from `from` on and before `limit` masked; `end`: behind all that. Of
+ * several at one place the longest counts. Each recognizer is asked again only behind what it found
+ * last: if all of them were searched for at each finding, a text with many would cost its length
+ * as many times.
+ */
 function* maskUntil(
   text: string,
   from: number,
   limit: number,
-  search: Search,
+  { recognizers, effort, found, known = {} }: Search,
 ): Generator<void, { readonly out: string; readonly end: number }> {
-  const findings = new Findings(text, search)
-  let out = ''
+  const count = recognizers.length
+  /** What each found last, or that nothing is left. */
+  const starts: number[] = new Array(count).fill(-1)
+  const ends: number[] = new Array(count).fill(-1)
+  const parts: string[] = []
   let at = from
-  for (let count = 1; at < limit; count++) {
-    const finding = yield* findings.first(at)
-    if (finding === undefined || finding.start >= limit) {
-      out += text.slice(at, limit)
-      at = limit
-      break
+  for (let findings = 1; at < limit; findings++) {
+    let first = -1
+    for (let index = 0; index < count; index++) {
+      if ((starts[index] as number) < at) {
+        const own = recognizers[index] as Recognizer
+        // A text that others need not wait for is searched at once.
+        const next =
+          text.length > STEP
+            ? yield* findInSteps(own, text, at, effort, known)
+            : own.find(text, at, effort, known)
+        starts[index] = next?.start ?? NOTHING_LEFT
+        ends[index] = next?.end ?? NOTHING_LEFT
+      }
+      const start = starts[index] as number
+      const best = first < 0 ? NOTHING_LEFT : (starts[first] as number)
+      if (start > best || start === NOTHING_LEFT) continue
+      if (start < best || (ends[index] as number) > (ends[first] as number)) first = index
     }
-    out += text.slice(at, finding.start) + finding.recognizer.mask
-    search.found.add(finding.recognizer.name)
-    at = finding.end
-    if (count % STEP_FINDINGS === 0) yield
+    const start = first < 0 ? NOTHING_LEFT : (starts[first] as number)
+    if (start >= limit) break
+    const { mask, name } = recognizers[first] as Recognizer
+    parts.push(text.slice(at, start), mask)
+    found.add(name)
+    at = ends[first] as number
+    if (findings % STEP_FINDINGS === 0) yield
   }
-  return { out, end: at }
+  if (parts.length === 0) return { out: text.slice(from, limit), end: limit }
+  return { out: parts.join('') + text.slice(at, limit), end: Math.max(at, limit) }
+}
+
+const NOTHING_LEFT = Number.MAX_SAFE_INTEGER
+
+/** With a part of the effort at a time: whoever has spent that says where it stopped. */
+function* findInSteps(
+  recognizer: Recognizer,
+  text: string,
+  from: number,
+  effort: Effort,
+  known: Known,
+): Generator<void, Span | undefined> {
+  if (recognizer.findSteps !== undefined) return yield* recognizer.findSteps(text, from, effort)
+  for (let at = from; ; ) {
+    const given = Math.max(0, Math.min(effort.left, STEP_EFFORT))
+    const own: Effort = { left: given }
+    const found = recognizer.find(text, at, own, known)
+    const isSpent = own.left < 0
+    effort.left -= isSpent && given === STEP_EFFORT ? given : given - own.left
+    if (!isSpent || effort.left <= 0 || found === undefined) return found
+    at = found.start
+    yield
+  }
 }
 
 /**

@@ -1,12 +1,6 @@
 import { type Candidates, candidatesIn, indexFrom } from './candidates.ts'
 
-/** Something in a text that must not be seen: where it is, and what stands in its place. */
-export interface Finding {
-  readonly start: number
-  readonly end: number
-  readonly recognizer: Recognizer
-}
-
+/** Something in a text that must not be seen. */
 export interface Recognizer {
   readonly name: string
   /** What stands in its place: `<EMAIL_ADDRESS>`. */
@@ -56,7 +50,7 @@ export function searchEffort(): Effort {
 /** To try a pattern where it may begin. */
 const TRY = 2
 /** What is nearly a finding costs as much to be sure of, and so does a finding. */
-const CANDIDATE = 8
+const CANDIDATE = 16
 
 /** Undefined: there is enough left to look at one more. */
 function outOf(

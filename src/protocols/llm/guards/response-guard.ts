@@ -1,5 +1,5 @@
 import type { LlmError } from '../error.ts'
-import type { Part, StreamEvent } from '../neutral.ts'
+import type { StreamEvent } from '../neutral.ts'
 import type { GuardRule } from './guard-rule.ts'
 import { maskSteps, maskText, StreamMasker } from './masker.ts'
 import type { Effort } from './recognizers.ts'
@@ -30,26 +30,6 @@ export function* guardSteps(
   const masked = yield* maskSteps(text, recognizers, effort)
   if (masked.found.length === 0) return { text }
   return rejection === undefined ? { text: masked.text } : { rejection }
-}
-
-/** Of a whole response. */
-export function guardParts(
-  parts: readonly Part[],
-  rules: readonly GuardRule[],
-): readonly Part[] | LlmError {
-  const guarded: Part[] = []
-  for (const part of parts) {
-    if (part.kind !== 'text' && part.kind !== 'refusal' && part.kind !== 'reasoning') {
-      guarded.push(part)
-      continue
-    }
-    const { text, rejection } = guardText(part.text, rules)
-    if (rejection !== undefined) return rejection
-    // A signature is for the text that its maker wrote.
-    const isSigned = part.kind === 'reasoning' && text !== part.text
-    guarded.push(isSigned ? { ...part, text, signature: undefined } : { ...part, text })
-  }
-  return guarded
 }
 
 /** Of a stream, event by event: text is let go once nothing that may come can change it. */
