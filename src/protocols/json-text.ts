@@ -98,7 +98,7 @@ class Editor {
   }
 }
 
-function skipSpace(text: string, start: number): number {
+export function skipSpace(text: string, start: number): number {
   let at = start
   for (;;) {
     const code = text.charCodeAt(at)
@@ -107,7 +107,7 @@ function skipSpace(text: string, start: number): number {
   }
 }
 
-function skipString(text: string, start: number): number {
+export function skipString(text: string, start: number): number {
   let at = start + 1
   for (;;) {
     const end = text.indexOf('"', at)
@@ -119,7 +119,7 @@ function skipString(text: string, start: number): number {
   }
 }
 
-function skipValue(text: string, start: number): number {
+export function skipValue(text: string, start: number): number {
   const opening = text[start]
   if (opening === '"') return skipString(text, start)
   let at = start

@@ -28,7 +28,7 @@ export {
   patternRecognizer,
 } from './guards/guard-rule.ts'
 export { RECOGNIZERS, recognizerOf, searchEffort } from './guards/recognizers.ts'
-export { guardText } from './guards/response-guard.ts'
+export { guardText, guardTextSteps } from './guards/response-guard.ts'
 export { setMembers } from './json.ts'
 export { type AwsCredentials, signAws } from './sigv4.ts'
 export { type NamedId, stateIdsOf } from './state/state-edits.ts'

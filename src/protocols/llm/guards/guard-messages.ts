@@ -3,7 +3,7 @@ import type { LlmError } from '../error.ts'
 import { STEP } from './candidates.ts'
 import { type Guard, type GuardedMessage, type GuardRule, isRemote } from './guard-rule.ts'
 import { type Effort, searchEffort } from './recognizers.ts'
-import { guardSteps } from './response-guard.ts'
+import { guardTextSteps } from './response-guard.ts'
 
 /**
  * The texts of a message after all guards, each of which sees what the one before left. Other
@@ -37,7 +37,7 @@ function* guardAll(
   const guarded: string[] = []
   let letters = 0
   for (const one of texts) {
-    const { text, rejection } = yield* guardSteps(one, rule, effort)
+    const { text, rejection } = yield* guardTextSteps(one, [rule], effort)
     if (rejection !== undefined) return rejection
     guarded.push(text)
     letters += one.length + EACH_TEXT

@@ -1,8 +1,9 @@
+import { runToCompletion } from '../../../model/steps.ts'
 import type { LlmError } from '../error.ts'
 import type { StreamEvent } from '../neutral.ts'
 import type { GuardRule } from './guard-rule.ts'
-import { maskSteps, maskText, StreamMasker } from './masker.ts'
-import type { Effort } from './recognizers.ts'
+import { maskSteps, StreamMasker } from './masker.ts'
+import { type Effort, searchEffort } from './recognizers.ts'
 
 /** What rules say of a text. */
 export type GuardedText =
@@ -11,25 +12,23 @@ export type GuardedText =
 
 /** In order: each rule sees what the one before left. `effort` is shared by texts of one request. */
 export function guardText(text: string, rules: readonly GuardRule[], effort?: Effort): GuardedText {
+  return runToCompletion(guardTextSteps(text, rules, effort))
+}
+
+/** The same in steps, where it is long. */
+export function* guardTextSteps(
+  text: string,
+  rules: readonly GuardRule[],
+  effort: Effort = searchEffort(),
+): Generator<void, GuardedText> {
   let own = text
   for (const { recognizers, rejection } of rules) {
-    const masked = maskText(own, recognizers, effort)
+    const masked = yield* maskSteps(own, recognizers, effort)
     if (masked.found.length === 0) continue
     if (rejection !== undefined) return { rejection }
     own = masked.text
   }
   return { text: own }
-}
-
-/** The same for one rule, in steps where it is long. */
-export function* guardSteps(
-  text: string,
-  { recognizers, rejection }: GuardRule,
-  effort: Effort,
-): Generator<void, GuardedText> {
-  const masked = yield* maskSteps(text, recognizers, effort)
-  if (masked.found.length === 0) return { text }
-  return rejection === undefined ? { text: masked.text } : { rejection }
 }
 
 /** Of a stream, event by event: text is let go once nothing that may come can change it. */
