@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { parsePlainJson } from '../cel/values/json-plain.ts'
 import { runToCompletion } from '../model/steps.ts'
 import { replaceStrings } from './json-strings.ts'
-import type { JsonPath } from './json-text.ts'
+import { type JsonPath, membersNamed } from './json-text.ts'
 
 /** The same by a walk over the parsed value. */
 function plainly(
@@ -82,4 +82,22 @@ describe('strings in a JSON text', () => {
     assert.equal(step.value, text.replaceAll('"x"', '"z\\""'))
     assert.ok(count >= 20, `${count} steps`)
   })
+})
+
+describe('members of one name', () => {
+  for (const [text, expected] of [
+    ['{"name":"a"}', ['"a"']],
+    [' { "x" : {"name":1} , "name" : [ "b" ] } ', ['[ "b" ]']],
+    ['{"n\\u0061me":1,"name":2,"name2":3,"nam":4}', ['1', '2']],
+    ['{}', []],
+    ['["name"]', []],
+    ['"name"', []],
+    ['7', []],
+    ['{"a\\"name":1,"b":"\\\\","name":"x\\"y"}', ['"x\\"y"']],
+    [`{"a":"${'\\\\'.repeat(40)}","name":0}`, ['0']],
+    [`{"a":"${'x'.repeat(23)}\\"","name":0}`, ['0']],
+    [`{"a":"${'x'.repeat(22)}\\\\","name":0}`, ['0']],
+  ] as const) {
+    it(text.slice(0, 60), () => assert.deepEqual(membersNamed(text, 'name'), expected))
+  }
 })

@@ -63,7 +63,7 @@ const PLANTS: readonly Plant[] = [
   {
     call: 'events',
     place: 'the order of what an MCP server sends',
-    callOut: 'delivery',
+    callOut: 'response',
     seen: 200,
   },
   { call: 'tool', place: 'a guard', callOut: 'delivery', seen: 500 },
