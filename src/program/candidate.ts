@@ -6,7 +6,7 @@ import type { Match, ValueMatch } from '../model/route.ts'
 export class Candidate<T> {
   readonly target: T
   /** Undefined unless the path is a regular expression. */
-  readonly path: Pattern | undefined
+  readonly path: Test | undefined
   /** Empty: any. */
   readonly method: string
   readonly headers: readonly ValueTest[]
@@ -71,7 +71,7 @@ class ValueTest {
   /** Holds what ends a name in a query. */
   readonly isOdd: boolean
   readonly #value: string
-  readonly #pattern: Pattern | undefined
+  readonly #pattern: Test | undefined
 
   constructor(name: string, { kind, value }: ValueMatch) {
     this.name = name
@@ -102,15 +102,12 @@ function valueTests(
 
 const ANYTHING: readonly ValueTest[] = []
 
-const NEVER_TOLD: Pattern = {
-  matches: () => undefined,
-  find: () => undefined,
-  groups: 0,
-  names: new Map(),
-}
+type Test = Pick<Pattern, 'matches'>
+
+const NEVER_TOLD: Test = { matches: () => undefined }
 
 /** From end to end. The pattern is tried alone first: `a)|(b` must not close our group. */
-function wholePattern(pattern: string): Pattern {
+function wholePattern(pattern: string): Test {
   const whole = compilePattern(pattern) && compilePattern(`\\A(?:${pattern})\\z`)
   return whole ?? NEVER_TOLD
 }

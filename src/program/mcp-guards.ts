@@ -1,6 +1,7 @@
 import type { Exchange } from '../exchange/exchange.ts'
-import { type GuardRule, guardText, searchEffort } from '../protocols/llm/index.ts'
-import type { GuardMcpText, McpGuards } from '../protocols/mcp/guarded-server.ts'
+import { type GuardRule, guardTextSteps, searchEffort } from '../protocols/llm/index.ts'
+import type { GuardMcpText } from '../protocols/mcp/guarded-message.ts'
+import type { McpGuards } from '../protocols/mcp/guarded-server.ts'
 import { guardsOf, localGuards } from './model-guards.ts'
 
 /** The guards of a request to MCP servers; undefined: none. */
@@ -19,8 +20,8 @@ function guardBy(
   effort?: ReturnType<typeof searchEffort>,
 ): GuardMcpText | undefined {
   if (rules.length === 0) return undefined
-  return (text) => {
-    const guarded = guardText(text, rules, effort)
+  return function* (text) {
+    const guarded = yield* guardTextSteps(text, rules, effort)
     return guarded.rejection === undefined
       ? { text: guarded.text }
       : { rejection: guarded.rejection.message }

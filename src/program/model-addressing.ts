@@ -1,6 +1,11 @@
 import { type HeaderEdit, headerEdit } from '../exchange/header-edit.ts'
+import type { Endpoint } from '../protocols/llm/dialect.ts'
+import { guardedTranslator, translatorFor } from '../protocols/llm/index.ts'
+import type { ProviderAccess } from '../protocols/llm/provider.ts'
+import type { ProviderOptions } from '../protocols/llm/schema.ts'
+import type { Translator } from '../protocols/llm/translator.ts'
 
-/* What a call to a provider changes in the headers of its client. */
+/* Where a call to a provider goes, and what it changes in the headers of its client. */
 
 /** Few are different, and the wire keeps what it rendered of each. */
 const ADDRESSING = new Map<string, HeaderEdit>()
@@ -28,3 +33,31 @@ const PASSING = headerEdit({ remove: CODINGS })
 
 /** What says something about the client's language alone. */
 const FOREIGN_HEADERS = ['anthropic-version', 'anthropic-beta', 'openai-organization']
+
+export function pathFor(
+  below: string,
+  dialect: Endpoint['dialect'],
+  { model }: { model: string },
+  access: ProviderAccess,
+  options: ProviderOptions,
+): string {
+  const { pathOverride, pathPrefix } = options
+  if (typeof pathOverride === 'string') return pathOverride
+  if (typeof pathPrefix === 'string') return `${pathPrefix.replace(/\/$/, '')}${below}`
+  return access.path(below, { dialect, model, options })
+}
+
+/** Of the languages that a provider speaks the first that will do, the client's own before all. */
+export function chooseTranslator(
+  client: Endpoint['dialect'],
+  spoken: ReturnType<ProviderAccess['dialects']>,
+  isGuarded: boolean,
+): Translator | undefined {
+  const find = isGuarded ? guardedTranslator : translatorFor
+  if (spoken.includes(client)) return find(client, client)
+  for (const dialect of spoken) {
+    const found = find(client, dialect)
+    if (found !== undefined) return found
+  }
+  return undefined
+}

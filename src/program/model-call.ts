@@ -6,21 +6,14 @@ import type { UsageLimit } from '../exchange/usage-limit.ts'
 import { addPrompts } from '../protocols/llm/added-prompts.ts'
 import type { Dialect, Endpoint, Operation, RequestSummary } from '../protocols/llm/dialect.ts'
 import type { LlmError } from '../protocols/llm/error.ts'
-import {
-  dialectOf,
-  type Guard,
-  guardedTranslator,
-  isRemote,
-  setMembers,
-  translatorFor,
-} from '../protocols/llm/index.ts'
+import { dialectOf, type Guard, isRemote, setMembers } from '../protocols/llm/index.ts'
 import type { ProviderAccess } from '../protocols/llm/provider.ts'
 import type { ProviderOptions } from '../protocols/llm/schema.ts'
 import type { StateMaps, TranslatedCall, Translator } from '../protocols/llm/translator.ts'
 import type { Usage } from '../protocols/llm/usage.ts'
 import { budgetUnits, entryOf, estimateOf, isPriced, UNPRICED } from './call-estimate.ts'
 import { type ComputedField, computeFields, type FieldValues } from './computed-fields.ts'
-import { addressingEdit } from './model-addressing.ts'
+import { addressingEdit, chooseTranslator, pathFor } from './model-addressing.ts'
 import { attributesOf, costOf, invalid, readObject, tokensOf } from './model-attributes.ts'
 import { calledModel, promptsOf, setsFields } from './model-changes.ts'
 import { guardRequest, guardRequestLater, guardsOf } from './model-guards.ts'
@@ -244,12 +237,12 @@ export class ModelCall {
     }
     // Whoever explains a call asks nobody.
     const own = mode === undefined ? guards.request : guards.request.filter((one) => !isRemote(one))
-    const bytes = this.#isState ? this.#bytes : this.#changed(options, computed, own)
-    if ('status' in bytes) return bytes
+    const sent = this.#isState ? this.#given : this.#changed(options, computed, own)
+    if ('status' in sent) return sent
     const known = prices?.find(catalogNames, model ?? asked)
     if (this.#needsPrice && !isPriced(known)) return UNPRICED
-    const read = translator.translate(bytes, {
-      described: bytes === this.#bytes ? this.#summary : undefined,
+    const read = translator.translate(sent.bytes, {
+      described: sent.described,
       model,
       maker: name,
       guards: guards.response,
@@ -286,9 +279,9 @@ export class ModelCall {
     options: ProviderOptions,
     computed: FieldValues,
     guards: readonly Guard[],
-  ): Uint8Array | Reply {
+  ): SentBody | Reply {
     const isUnchanged = !setsFields(options) && Object.keys(computed).length === 0
-    if (guards.length === 0 && this.#guarded === undefined && isUnchanged) return this.#bytes
+    if (guards.length === 0 && this.#guarded === undefined && isUnchanged) return this.#given
     const written = this.#written(options, computed)
     const given = this.#summary?.body ?? {}
     const guarded = this.#guarded ?? guardRequest({ ...given, ...written }, guards)
@@ -297,7 +290,16 @@ export class ModelCall {
     const added = this.#added(options, { ...given, ...own })
     if (added === undefined) return UNENRICHED
     const set = { ...own, ...added }
-    return Object.keys(set).length === 0 ? this.#bytes : setMembers(this.#bytes, set, given)
+    if (Object.keys(set).length === 0) return this.#given
+    const bytes = setMembers(this.#bytes, set, given)
+    // Guards change texts and nothing else: what was read is known to be as it was.
+    const isMore = this.#summary === undefined || Object.keys({ ...written, ...added }).length > 0
+    const { model, stream } = this.#summary ?? { model: '', stream: false }
+    return { bytes, described: isMore ? undefined : { model, stream, body: { ...given, ...set } } }
+  }
+
+  get #given(): SentBody {
+    return { bytes: this.#bytes, described: this.#summary }
   }
 
   /** What expressions make of the request for this provider. */
@@ -360,39 +362,18 @@ export class ModelCall {
   }
 }
 
+/** What a provider is sent, and what is known of it; undefined: it has to be read. */
+interface SentBody {
+  readonly bytes: Uint8Array
+  readonly described: RequestSummary | undefined
+}
+
 /** Bytes of a call whose texts are searched in one turn. */
 const MAX_GUARDED_AT_ONCE = 1 << 16
 
 /** A body of a call has no member `reason` beside these, and a Reply always has one. */
 function isReply(guarded: object): guarded is Reply {
   return 'reason' in guarded && 'status' in guarded
-}
-
-function chooseTranslator(
-  client: Endpoint['dialect'],
-  spoken: ReturnType<ProviderAccess['dialects']>,
-  isGuarded: boolean,
-): Translator | undefined {
-  const find = isGuarded ? guardedTranslator : translatorFor
-  if (spoken.includes(client)) return find(client, client)
-  for (const dialect of spoken) {
-    const found = find(client, dialect)
-    if (found !== undefined) return found
-  }
-  return undefined
-}
-
-function pathFor(
-  below: string,
-  dialect: Endpoint['dialect'],
-  { model }: { model: string },
-  access: ProviderAccess,
-  options: ProviderOptions,
-): string {
-  const { pathOverride, pathPrefix } = options
-  if (typeof pathOverride === 'string') return pathOverride
-  if (typeof pathPrefix === 'string') return `${pathPrefix.replace(/\/$/, '')}${below}`
-  return access.path(below, { dialect, model, options })
 }
 
 const UNGUARDED = invalid('Responses of this API cannot be guarded.', 'unsupported_endpoint')

@@ -32,6 +32,33 @@ export function jsonMembers(text: string): ReadonlyMap<string | number, string> 
   return members
 }
 
+/** The members with this name of the object `text`, each as it is written; of anything else none. */
+export function membersNamed(text: string, name: string): readonly string[] {
+  const found: string[] = []
+  const plain = `"${name}"`
+  let at = skipSpace(text, 0)
+  if (text.charCodeAt(at) !== 123) return found
+  at = skipSpace(text, at + 1)
+  while (text.charCodeAt(at) === 34) {
+    const nameEnd = skipString(text, at)
+    const isNamed = isWritten(text, at, nameEnd, plain, name)
+    const start = skipSpace(text, skipSpace(text, nameEnd) + 1)
+    const end = skipValue(text, start)
+    if (isNamed) found.push(text.slice(start, end))
+    at = skipSpace(text, end)
+    if (text.charCodeAt(at) === 44) at = skipSpace(text, at + 1)
+  }
+  return found
+}
+
+/** A name may be written with escapes. */
+function isWritten(text: string, start: number, end: number, plain: string, name: string): boolean {
+  if (end - start === plain.length) return text.startsWith(plain, start)
+  if (end - start < plain.length) return false
+  const written = text.slice(start, end)
+  return written.includes('\\') && JSON.parse(written) === name
+}
+
 interface Edited {
   readonly end: number
   /** Undefined: as it was; null: taken out. */
@@ -57,12 +84,17 @@ class Editor {
   #value(start: number): Edited {
     const text = this.#text
     const opening = text[start] ?? ''
-    const raw = () => text.slice(start, skipValue(text, start))
-    const visit = this.#visit(this.#path, raw, opening)
-    if (visit === 'drop') return { end: skipValue(text, start), text: null }
-    if (typeof visit === 'object') return { end: skipValue(text, start), text: visit.text }
+    // To find it takes a walk over the value, which may be nearly all of the text.
+    let known = -1
+    const end = () => {
+      if (known < 0) known = skipValue(text, start)
+      return known
+    }
+    const visit = this.#visit(this.#path, () => text.slice(start, end()), opening)
+    if (visit === 'drop') return { end: end(), text: null }
+    if (typeof visit === 'object') return { end: end(), text: visit.text }
     if (visit === 'keep' || (opening !== '{' && opening !== '[')) {
-      return { end: skipValue(text, start), text: undefined }
+      return { end: end(), text: undefined }
     }
     return this.#container(start, opening === '{')
   }
@@ -98,7 +130,7 @@ class Editor {
   }
 }
 
-function skipSpace(text: string, start: number): number {
+export function skipSpace(text: string, start: number): number {
   let at = start
   for (;;) {
     const code = text.charCodeAt(at)
@@ -107,8 +139,16 @@ function skipSpace(text: string, start: number): number {
   }
 }
 
-function skipString(text: string, start: number): number {
+/** Most strings are short: to call the search of V8 for each takes longer than they are. */
+const SHORT = 24
+
+export function skipString(text: string, start: number): number {
   let at = start + 1
+  for (const limit = at + SHORT; at < limit; at++) {
+    const code = text.charCodeAt(at)
+    if (code === 34) return at + 1
+    if (code === 92) at++
+  }
   for (;;) {
     const end = text.indexOf('"', at)
     if (end < 0) return text.length
@@ -119,7 +159,7 @@ function skipString(text: string, start: number): number {
   }
 }
 
-function skipValue(text: string, start: number): number {
+export function skipValue(text: string, start: number): number {
   const opening = text[start]
   if (opening === '"') return skipString(text, start)
   let at = start

@@ -29,6 +29,8 @@ type Call =
   | 'stream'
   | 'tool'
   | 'list'
+  | 'events'
+  | 'unreachable'
   | 'agent'
   | 'card'
   | 'counted'
@@ -52,6 +54,18 @@ const PLANTS: readonly Plant[] = [
   { call: 'model', place: 'settling a budget', callOut: 'telemetry', seen: 200 },
   { call: 'tool', place: 'sending to an MCP server', callOut: 'delivery', seen: 500 },
   { call: 'tool', place: 'a message of an MCP server', callOut: 'delivery', seen: 500 },
+  { call: 'tool', place: 'the order of what an MCP server sends', callOut: 'delivery', seen: 500 },
+  { call: 'list', place: 'the order of what an MCP server sends', callOut: 'delivery', seen: 500 },
+  {
+    ...{ call: 'unreachable', place: 'the order of what an MCP server sends' },
+    ...{ callOut: 'delivery', seen: 500 },
+  },
+  {
+    call: 'events',
+    place: 'the order of what an MCP server sends',
+    callOut: 'response',
+    seen: 200,
+  },
   { call: 'tool', place: 'a guard', callOut: 'delivery', seen: 500 },
   { call: 'model', place: 'the latency of a provider', callOut: 'response', seen: 500 },
   { call: 'list', place: 'a long list of an MCP server', callOut: 'delivery', seen: 500 },
@@ -102,7 +116,8 @@ const CARD = signedCard()
 const PROMPT = { model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'hello' }] }
 const rpc = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params })
 
-const REQUESTS: Readonly<Record<Call, { path: string; body?: object }>> = {
+/** `served`: what becomes of it without a throw; 200 if it does not say. */
+const REQUESTS: Readonly<Record<Call, { path: string; body?: object; served?: number }>> = {
   model: { path: '/v1/chat/completions', body: PROMPT },
   translated: { path: '/v1/chat/completions', body: PROMPT },
   stream: { path: '/v1/chat/completions', body: { ...PROMPT, stream: true } },
@@ -110,6 +125,11 @@ const REQUESTS: Readonly<Record<Call, { path: string; body?: object }>> = {
   agent: { path: '/', body: rpc('message/send', { message: { messageId: '1', parts: [] } }) },
   counted: { path: '/', body: {} },
   list: { path: '/list', body: rpc('tools/list', {}) },
+  events: { path: '/events', body: rpc('tools/call', { name: 'echo', arguments: {} }) },
+  unreachable: {
+    ...{ path: '/mcp', body: rpc('tools/call', { name: 'echo', arguments: {} }) },
+    served: 503,
+  },
   card: { path: '/.well-known/agent-card.json' },
   delayed: { path: '/', body: {} },
 }
@@ -133,6 +153,10 @@ describe('a throw in a call to a model, a tool or an agent', () => {
           response.setHeader('content-type', 'text/event-stream')
           response.end(`data: ${JSON.stringify(CHUNK)}\n\ndata: [DONE]\n\n`)
           return
+        }
+        if (url === '/events') {
+          response.setHeader('content-type', 'text/event-stream')
+          return void response.end(`event: message\ndata: ${JSON.stringify(RESULT)}\n\n`)
         }
         response.setHeader('content-type', 'application/json')
         if (url === '/keys') return void response.end(JSON.stringify(KEYS))
@@ -173,6 +197,16 @@ describe('a throw in a call to a model, a tool or an agent', () => {
           'list',
           { mcpAuthorization: { rules: [{ deny: "mcp.tool.name == 'tool7'" }] } },
           { mcp: { targets: [{ name: 'one', mcp: { host, path: '/list' } }] } },
+        ),
+        route(
+          'events',
+          {},
+          { mcp: { targets: [{ name: 'one', mcp: { host, path: '/events' } }] } },
+        ),
+        route(
+          'unreachable',
+          {},
+          { mcp: { targets: [{ name: 'one', mcp: { host: '127.0.0.1:9', path: '/mcp' } }] } },
         ),
         route('agent', {}, { host, policies: { a2a: {} } }),
         route(
@@ -236,7 +270,7 @@ describe('a throw in a call to a model, a tool or an agent', () => {
   for (const call of Object.keys(REQUESTS) as Call[]) {
     it(`${call}: without a throw it is served`, async () => {
       lines.length = 0
-      assert.equal(await ask(call), 200)
+      assert.equal(await ask(call), REQUESTS[call].served ?? 200)
       assert.deepEqual(reported(), [])
     })
   }
@@ -249,7 +283,7 @@ describe('a throw in a call to a model, a tool or an agent', () => {
       await until('the throw', hasThrown)
       disarm()
       await until('the record', () => reported().length > 0)
-      assert.equal(await ask(call), 200, 'the next one is served')
+      assert.equal(await ask(call), REQUESTS[call].served ?? 200, 'the next one is served')
       const [record, ...others] = reported()
       assert.deepEqual(others, [], 'it is reported once')
       assert.equal(record?.['call-out'], callOut)

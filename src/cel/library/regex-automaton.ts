@@ -37,6 +37,8 @@ const LARGEST_CACHE = 1 << 15
 const FEWEST_STATES = 16
 /** What a state takes besides its row and its instructions. */
 const STATE_OVERHEAD = 16
+/** Beside the kinds of what stands before, in the key of a state. */
+const FRESH = 4
 /** What it takes to look at an instruction for a transition that is not known, in units of fuel. */
 const UNITS_PER_INSTRUCTION = 2
 
@@ -46,6 +48,21 @@ interface State {
   readonly asks: boolean
   /** What stands before, where an ASSERT waits; else OTHER, since nothing will ask. */
   readonly before: number
+  /** Every thread began here: no match is under way. */
+  readonly isFresh: boolean
+}
+
+/** A walk over a text that is interrupted and goes on. */
+export interface Walk {
+  readonly result: 'matched' | 'dead' | 'more'
+  /** Behind the last character that was read. */
+  readonly at: number
+  /** No match that begins before this has been met: none was under way here. */
+  readonly fresh: number
+  readonly state: State | undefined
+  /** Where that is, as long as the cache has these. */
+  readonly row: number
+  readonly states: readonly State[]
 }
 
 /**
@@ -58,7 +75,7 @@ interface State {
 export class Automaton {
   readonly #program: Program
   readonly #alphabet: Alphabet
-  /** One column per letter, the last one for the end of the text. */
+  /** One column per letter, one for the end of the text, and one that says whether it is fresh. */
   readonly #columns: number
   /** No thread starts behind the first character: the pattern begins with ^. */
   readonly #anchored: boolean
@@ -75,11 +92,13 @@ export class Automaton {
   /** One bit for each instruction where a thread was found to wait. */
   readonly #found: Int32Array
   readonly #stack: number[] = []
+  /** No thread went on past the last character. */
+  #hasNone = true
 
   constructor(program: Program) {
     this.#program = withoutDetours(program)
     this.#alphabet = alphabetOf(program)
-    this.#columns = this.#alphabet.size + 1
+    this.#columns = this.#alphabet.size + 2
     this.#seen = new Uint32Array(program.op.length)
     this.#found = new Int32Array((program.op.length + 31) >> 5)
     this.#anchored = this.#onlyAtStart()
@@ -111,11 +130,65 @@ export class Automaton {
         row = next
       }
     }
-    if (row >= FIRST_ROW) {
-      const end = this.#columns - 1
-      row = (table[row + end] as number) || this.#advance(row, end)
-    }
+    if (row >= FIRST_ROW) row = this.#atEnd(row)
     return row === MATCHED
+  }
+
+  #atEnd(row: number): number {
+    const end = this.#alphabet.size
+    return (this.#table[row + end] as number) || this.#advance(row, end)
+  }
+
+  /** The beginning of a walk from an offset on. */
+  open(text: string, from: number): Walk {
+    const row = this.#begin(kindBefore(text, from))
+    return this.#walked(row, from, from)
+  }
+
+  /**
+   * On to `limit`: the same as `matches` for the rest of the text, in pieces. Others may have used
+   * the cache since.
+   */
+  walk(walk: Walk, text: string, limit: number): Walk {
+    const { at, fresh, state, states } = walk
+    if (state === undefined) return walk
+    const { ascii, size } = this.#alphabet
+    const isFresh = size + 1
+    const isKnown = states === this.#states
+    let row = isKnown ? walk.row : this.#rowFor(state.waiting, state.before, state.isFresh)
+    let table = this.#table
+    let from = fresh
+    let i = at
+    for (; row >= FIRST_ROW && i < limit; i++) {
+      let code = text.charCodeAt(i)
+      let letter: number
+      if (code < 128) {
+        letter = ascii[code] as number
+      } else {
+        code = text.codePointAt(i) as number
+        if (code > 0xffff) i++
+        letter = letterOf(this.#alphabet, code)
+      }
+      const next = table[row + letter] as number
+      if (next === UNKNOWN) {
+        row = this.#advance(row, letter)
+        table = this.#table
+      } else {
+        row = next
+      }
+      if (table[row + isFresh] === 1) from = i + 1
+    }
+    if (row >= FIRST_ROW && i >= text.length) row = this.#atEnd(row)
+    return this.#walked(row, i, from)
+  }
+
+  #walked(row: number, at: number, fresh: number): Walk {
+    const states = this.#states
+    if (row < FIRST_ROW) {
+      const result = row === MATCHED ? 'matched' : 'dead'
+      return { result, at, fresh, state: undefined, row, states }
+    }
+    return { result: 'more', at, fresh, state: states[row / this.#columns], row, states }
   }
 
   /** How much the cache holds now, in numbers. */
@@ -123,11 +196,11 @@ export class Automaton {
     return this.#held
   }
 
-  #begin(): number {
+  #begin(before = EDGE): number {
     this.#newRound()
     const matched = this.#spread(this.#program.start)
     const waiting = this.#collect()
-    return matched ? MATCHED : this.#rowFor(waiting, EDGE)
+    return matched ? MATCHED : this.#rowFor(waiting, before, true)
   }
 
   /** Fills one cell of the table: where a state goes with a letter, or at the end of the text. */
@@ -154,7 +227,7 @@ export class Automaton {
     const matched = this.#read(active, this.#alphabet.samples[letter] as number)
     const waiting = this.#collect()
     if (matched) return MATCHED
-    return waiting.length === 0 ? DEAD : this.#rowFor(waiting, after)
+    return waiting.length === 0 ? DEAD : this.#rowFor(waiting, after, this.#hasNone)
   }
 
   /** Takes threads past the conditions that hold; true where one has matched. */
@@ -170,19 +243,21 @@ export class Automaton {
   #read(active: readonly number[], code: number): boolean {
     const { arg, out, sets, start } = this.#program
     this.#newRound()
+    this.#hasNone = true
     for (let i = 0; i < active.length; i++) {
       const pc = active[i] as number
       if (!contains(sets[arg[pc] as number] as readonly number[], code)) continue
+      this.#hasNone = false
       if (this.#spread(out[pc] as number)) return true
     }
     return !this.#anchored && this.#spread(start)
   }
 
   /** The row of a state, which is made where it is not known. */
-  #rowFor(waiting: readonly number[], before: number): number {
+  #rowFor(waiting: readonly number[], before: number, isFresh: boolean): number {
     const asks = waiting.some((pc) => this.#program.op[pc] === ASSERT)
-    const state = { waiting, asks, before: asks ? before : OTHER }
-    const key = String.fromCharCode(state.before, ...waiting)
+    const state = { waiting, asks, before: asks ? before : OTHER, isFresh }
+    const key = String.fromCharCode(state.before + (isFresh ? FRESH : 0), ...waiting)
     const known = this.#rowOf.get(key)
     if (known !== undefined) return known
 
@@ -196,6 +271,7 @@ export class Automaton {
       larger.set(this.#table)
       this.#table = larger
     }
+    if (isFresh) this.#table[row + this.#columns - 1] = 1
     this.#rowOf.set(key, row)
     return row
   }
@@ -280,6 +356,22 @@ function withoutDetours(program: Program): Program {
     out: out.map(arrive),
     arg: arg.map((value, pc) => (op[pc] === SPLIT ? arrive(value) : value)),
   }
+}
+
+export function kindBefore(text: string, at: number): number {
+  return at === 0 ? EDGE : kindOf(text.charCodeAt(at - 1))
+}
+
+/** Of a character; undefined: the text is over. */
+export function kindOf(code: number | undefined): number {
+  if (code === undefined) return EDGE
+  if (code === 0x0a) return NEWLINE
+  const isWord =
+    (code >= 0x30 && code <= 0x39) ||
+    (code >= 0x41 && code <= 0x5a) ||
+    code === 0x5f ||
+    (code >= 0x61 && code <= 0x7a)
+  return isWord ? WORD : OTHER
 }
 
 /** The conditions that hold between two characters of these kinds. */

@@ -1,6 +1,5 @@
-import type { Allowance } from '../values/ledger.ts'
-import { contains, EDGE, NEWLINE, OTHER, WORD } from './regex-alphabet.ts'
-import { conditions } from './regex-automaton.ts'
+import { contains } from './regex-alphabet.ts'
+import { conditions, kindBefore, kindOf } from './regex-automaton.ts'
 import { ASSERT, CAPTURE, CHAR, JUMP, MATCH, type Program, SPLIT } from './regex-program.ts'
 
 /** Where the match and its groups begin and end, as UTF-16 offsets; -1 for a group not taken. */
@@ -14,15 +13,9 @@ interface Thread {
 /**
  * The first match in the text, from an offset on: of those that begin leftmost the one that the pattern prefers
  * (`a|ab` takes a, `.*` as much as it can). All threads advance together, in order of preference,
- * so that the cost is at most one look at every instruction per character. `looks` is how many there
- * may be.
+ * so that the cost is at most one look at every instruction per character.
  */
-export function findCaptures(
-  program: Program,
-  text: string,
-  from = 0,
-  looks?: Allowance,
-): Captures | 'spent' | undefined {
+export function findCaptures(program: Program, text: string, from = 0): Captures | undefined {
   const { op, out, arg, sets } = program
   const seen = new Int32Array(op.length).fill(-1)
   const none: Captures = new Array(2 * program.groups + 2).fill(-1)
@@ -41,8 +34,6 @@ export function findCaptures(
     const ready: Thread[] = []
     for (const { pc, slots } of threads) spread(program, pc, slots, at, held, seen, ready)
     if (found === undefined) spread(program, program.start, none, at, held, seen, ready)
-    // A character costs as much as some instructions, even if no thread waits for it.
-    if (looks !== undefined && (looks.left -= ready.length + 2) < 0) return 'spent'
     for (const { pc, slots } of ready) {
       if (op[pc] === MATCH) {
         found = slots.with(1, at)
@@ -143,19 +134,4 @@ function spread(
         break
     }
   }
-}
-
-function kindBefore(text: string, at: number): number {
-  return at === 0 ? EDGE : kindOf(text.charCodeAt(at - 1))
-}
-
-function kindOf(code: number | undefined): number {
-  if (code === undefined) return EDGE
-  if (code === 0x0a) return NEWLINE
-  const isWord =
-    (code >= 0x30 && code <= 0x39) ||
-    (code >= 0x41 && code <= 0x5a) ||
-    code === 0x5f ||
-    (code >= 0x61 && code <= 0x7a)
-  return isWord ? WORD : OTHER
 }

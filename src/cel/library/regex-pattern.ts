@@ -5,6 +5,7 @@ import { Automaton } from './regex-automaton.ts'
 import { type Captures, findCaptures } from './regex-captures.ts'
 import { compileLiteral } from './regex-literal.ts'
 import { compileProgram, type Program } from './regex-program.ts'
+import { type Span, SpanSearch } from './regex-span.ts'
 
 /** A pattern in RE2's syntax, ready for texts. Both answer `fail` for a text that costs too much. */
 export interface Pattern {
@@ -12,10 +13,14 @@ export interface Pattern {
   readonly matches: (text: string) => boolean | undefined
   /**
    * The first match from an offset on: where it and its groups are; null where there is none.
-   * `looks`: at instructions, of who looks for more than one match; by default as many as one
-   * text may cost.
    */
-  readonly find: (text: string, from?: number, looks?: Allowance) => Captures | null | undefined
+  readonly find: (text: string, from?: number) => Captures | null | undefined
+  /** The same in steps, without groups; `looks` are what it may still cost, for all its texts. */
+  readonly findSteps: (
+    text: string,
+    from: number,
+    looks: Allowance,
+  ) => Generator<void, Span | 'spent' | null>
   readonly groups: number
   readonly names: ReadonlyMap<string, number>
 }
@@ -67,33 +72,47 @@ function readPattern(pattern: string, maxCodePoints?: number): Pattern | undefin
       charge(text.length >> 3)
       return literal(text)
     }
-    return { matches, find, groups: 0, names: new Map() }
+    const findSteps = stepsBy(program, undefined, literal)
+    return { matches, find, findSteps, groups: 0, names: new Map() }
   }
   const program = compileProgram(pattern, maxCodePoints)
   if (program === undefined) return undefined
-  const matches = automatonTest(program)
+  const automaton = new Automaton(program)
+  const matches = automatonTest(automaton)
   const find = findBy(program, matches)
-  return { matches, find, groups: program.groups, names: program.names }
+  const findSteps = stepsBy(program, automaton)
+  return { matches, find, findSteps, groups: program.groups, names: program.names }
 }
 
 function findBy(program: Program | undefined, matches: Pattern['matches']): Pattern['find'] {
-  return (text, from = 0, looks = undefined) => {
+  return (text, from = 0) => {
     const matched = from > 0 || matches(text)
     if (matched === undefined || program === undefined) return undefined
     if (!matched) return null
-    if (looks === undefined) {
-      const work = (text.length - from + 1) * program.op.length
-      charge(work)
-      if (work > LARGEST_WORK || isSpent()) return tooCostly()
-    }
-    const found = findCaptures(program, text, from, looks)
-    return found === 'spent' ? tooCostly() : (found ?? null)
+    const work = (text.length - from + 1) * program.op.length
+    charge(work)
+    if (work > LARGEST_WORK || isSpent()) return tooCostly()
+    return findCaptures(program, text, from) ?? null
+  }
+}
+
+/** `isThere`: what says sooner that nothing matches. Made when it is asked first: rules never do. */
+function stepsBy(
+  program: Program | undefined,
+  automaton: Automaton | undefined,
+  isThere?: (text: string) => boolean,
+): Pattern['findSteps'] {
+  let search: SpanSearch | undefined
+  return function* (text, from, looks) {
+    if (program === undefined) return 'spent'
+    if (from === 0 && isThere?.(text) === false) return null
+    search ??= new SpanSearch(program, automaton ?? new Automaton(program))
+    return yield* search.steps(text, from, looks)
   }
 }
 
 /** A character takes some 7 ns; what is not known yet, the automaton charges for itself. */
-function automatonTest(program: Program): Pattern['matches'] {
-  const automaton = new Automaton(program)
+function automatonTest(automaton: Automaton): Pattern['matches'] {
   return (text) => {
     charge(text.length - (text.length >> 2))
     return isSpent() ? undefined : automaton.matches(text)

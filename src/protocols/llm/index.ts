@@ -27,9 +27,8 @@ export {
   isRemote,
   patternRecognizer,
 } from './guards/guard-rule.ts'
-export { searchEffort } from './guards/masker.ts'
-export { RECOGNIZERS, recognizerOf } from './guards/recognizers.ts'
-export { guardText } from './guards/response-guard.ts'
+export { RECOGNIZERS, recognizerOf, searchEffort } from './guards/recognizers.ts'
+export { guardText, guardTextSteps } from './guards/response-guard.ts'
 export { setMembers } from './json.ts'
 export { type NamedId, stateIdsOf } from './state/state-edits.ts'
 export { type OpenedId, StateIds } from './state/state-ids.ts'

@@ -10,7 +10,7 @@ import { dialectOf } from './dialects/index.ts'
 import { invalidRequest, type LlmError } from './error.ts'
 import { type Guard, type GuardRule, isRemote } from './guards/guard-rule.ts'
 import { guardPartsLater, HeldReader } from './guards/held-response.ts'
-import { EventGuard, guardParts } from './guards/response-guard.ts'
+import { EventGuard } from './guards/response-guard.ts'
 import { joinBytes } from './json.ts'
 import type { NeutralRequest, NeutralResponse, Part, StreamEvent } from './neutral.ts'
 import { passThrough } from './pass-through.ts'
@@ -92,7 +92,7 @@ function translate(
       request: written.value,
       stream: neutral.stream,
       response: (response) => call.response(response),
-      ...(call.waits ? { responseLater: (response) => call.responseLater(response) } : {}),
+      ...(call.isGuarded ? { responseLater: (response) => call.responseLater(response) } : {}),
       error: (status, header, response) => {
         // Statuses that are no error, as redirects, are nothing a client could act on.
         const error = to.readError(status, header, response)
@@ -126,17 +126,21 @@ class Call {
     this.#guards = guards
   }
 
-  /** A guard is a service. */
+  /** A guard is a service: no part of a stream is known to be harmless before its end. */
   get waits(): boolean {
     return this.#guards.some(isRemote)
+  }
+
+  get isGuarded(): boolean {
+    return this.#guards.length > 0
   }
 
   response(bytes: Uint8Array): Read<TranslatedResponse> {
     const read = this.#read(bytes)
     if (!read.ok) return read
-    // What a service must judge is not let past without it.
-    if (this.waits) throw new Error('a service must be asked first')
-    return this.#write(read.value, guardParts(read.value.parts, this.#guards as GuardRule[]))
+    // What must be judged is not let past without it.
+    if (this.isGuarded) throw new Error('guards must be asked first')
+    return this.#write(read.value, read.value.parts)
   }
 
   async responseLater(bytes: Uint8Array): Promise<Read<TranslatedResponse>> {

@@ -59,9 +59,9 @@ export interface TranslatedCall {
   readonly request: WireRequest
   /** The client asked for a stream, and so is the provider. */
   readonly stream: boolean
-  /** A whole response with status 2xx. */
+  /** A whole response with status 2xx, of a call whose responses no guard looks at. */
   response(bytes: Uint8Array): Read<TranslatedResponse>
-  /** The same where guards must be waited for; absent: there are none. */
+  /** The same with guards, which take their time; absent: there are none. */
   readonly responseLater?: (bytes: Uint8Array) => Promise<Read<TranslatedResponse>>
   /** Any other response of the provider, in the client's dialect. */
   error(status: number, header: HeaderLookup, bytes: Uint8Array): WireError

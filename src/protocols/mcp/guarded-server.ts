@@ -1,20 +1,18 @@
 import type { Exchange } from '../../exchange/exchange.ts'
-import { editJson, type JsonPath } from '../json-text.ts'
+import { runCooperatively, runToCompletion } from '../../model/steps.ts'
 import { CODES, errorText } from './errors.ts'
+import { emptied, type GuardMcpText, guardMessage } from './guarded-message.ts'
 import { readServerMessage } from './message.ts'
 import {
+  failureBy,
   type McpServer,
   NOT_SENDING,
   type Received,
+  type Sending,
   type SentMessage,
   type ServerEvents,
   type ServerFailure,
 } from './server.ts'
-
-/** A text as it may pass; a rejection says why it may not. */
-export type GuardMcpText = (
-  text: string,
-) => { readonly text: string; readonly rejection?: undefined } | { readonly rejection: string }
 
 /** What guards of one request do; undefined: nothing in that direction. */
 export interface McpGuards {
@@ -33,21 +31,74 @@ export function guardServer<P>(server: McpServer<P>, guardsFor: GuardsFor): McpS
       const guards = guardsFor(exchange)
       if (guards === undefined) return server.send(permit, exchange, message, events)
       const { request, response } = guards
-      const guarded = request === undefined ? message : guardSent(message, request)
-      if ('rejection' in guarded) {
-        respondInstead(message, guarded.rejection, events)
-        return NOT_SENDING
-      }
-      return server.send(permit, exchange, guarded, guardEvents(events, response))
+      return guardSending(events, response, (guarded) => {
+        const send = (own: SentMessage) => server.send(permit, exchange, own, guarded)
+        return request === undefined
+          ? send(message)
+          : inTurns(message.text, guardSent(message, request), guarded, (own) => {
+              if ('text' in own) return send(own)
+              respondInstead(message, own.rejection, events)
+              return NOT_SENDING
+            })
+      })
     },
     ...(listen && {
-      listen: (permit, exchange, session, resume, events) => {
-        const guarded = guardEvents(events, guardsFor(exchange)?.response)
-        return listen.call(server, permit, exchange, session, resume, guarded)
-      },
+      listen: (permit, exchange, session, resume, events) =>
+        guardSending(events, guardsFor(exchange)?.response, (guarded) =>
+          listen.call(server, permit, exchange, session, resume, guarded),
+        ),
     }),
     ...(server.end && { end: (...all) => server.end?.(...all) }),
     ...(server.close && { close: () => server.close?.() }),
+  }
+}
+
+/** Letters of a message that is searched in one turn. */
+const MAX_AT_ONCE = 1 << 16
+
+/** What is begun once the steps for this text are done: at once, or after turns of others. */
+function inTurns<T>(
+  text: string,
+  steps: Generator<void, T>,
+  events: Pick<ServerEvents, 'failed'>,
+  next: (value: T) => Sending,
+): Sending {
+  if (text.length <= MAX_AT_ONCE) return next(runToCompletion(steps))
+  const later = new LaterSending()
+  runCooperatively(later.whileWanted(steps), () => performance.now())
+    .then((value) => {
+      if (!later.isStopped) later.begin(next(value))
+    })
+    .catch((error: unknown) => events.failed(failureBy(error)))
+  return later
+}
+
+/** Of what is not sent yet. */
+class LaterSending implements Sending {
+  isStopped = false
+  #own: Sending | undefined
+
+  begin(own: Sending): void {
+    this.#own = own
+  }
+
+  stop(): void {
+    this.isStopped = true
+    this.#own?.stop()
+  }
+
+  resume(): void {
+    this.#own?.resume()
+  }
+
+  /** Nobody looks at what comes of steps that nobody waits for. */
+  *whileWanted<T>(steps: Generator<void, T>): Generator<void, T> {
+    for (;;) {
+      const { done, value } = steps.next()
+      if (done === true) return value
+      if (this.isStopped) return undefined as T
+      yield
+    }
   }
 }
 
@@ -65,111 +116,123 @@ function rejected(id: string, message: string): string {
   return errorText(id, { code: CODES.invalidParams, message })
 }
 
-function guardSent(
+function* guardSent(
   message: SentMessage,
   guard: GuardMcpText,
-): SentMessage | { readonly rejection: string } {
-  const { text, rejection } = guardMessage(message.text, guard)
+): Generator<void, SentMessage | { readonly rejection: string }> {
+  const { text, rejection } = yield* guardMessage(message.text, guard)
   if (text === undefined) return { rejection: rejection ?? '' }
   return text === message.text ? message : { ...message, text }
 }
 
-function guardEvents(events: ServerEvents, guard: GuardMcpText | undefined): ServerEvents {
-  if (guard === undefined) return events
-  return {
-    began: (form, session) => events.began(form, session),
-    received: (received) => events.received(guardReceived(received, guard)),
-    ended: () => events.ended(),
-    failed: (failure) => events.failed(guardFailure(failure, guard)),
+/** Begins something whose events pass the guard. */
+function guardSending(
+  events: ServerEvents,
+  guard: GuardMcpText | undefined,
+  begin: (events: ServerEvents) => Sending,
+): Sending {
+  if (guard === undefined) return begin(events)
+  const guarded = new GuardedEvents(events, guard)
+  guarded.sending = begin(guarded)
+  return guarded
+}
+
+/** Events in their order, while it takes several turns to search one of them. */
+class GuardedEvents implements ServerEvents, Sending {
+  sending: Sending = NOT_SENDING
+  readonly #events: ServerEvents
+  readonly #guard: GuardMcpText
+  /** What came while one is searched; undefined: none is. */
+  #waiting: (() => void)[] | undefined
+  #isStopped = false
+  /** Whoever gets them takes more. */
+  #isReady = true
+
+  constructor(events: ServerEvents, guard: GuardMcpText) {
+    this.#events = events
+    this.#guard = guard
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.sending.stop()
+  }
+
+  resume(): void {
+    this.#isReady = true
+    if (this.#waiting === undefined) this.sending.resume()
+  }
+
+  began(form: 'message' | 'stream' | 'accepted', session: string | undefined): void {
+    this.#events.began(form, session)
+  }
+
+  received(received: Received): boolean {
+    this.#run(received.text, guardReceived(received, this.#guard), (own) => {
+      this.#isReady = this.#events.received(own)
+    })
+    return this.#waiting === undefined && this.#isReady
+  }
+
+  ended(): void {
+    this.#inOrder(() => this.#events.ended())
+  }
+
+  failed(failure: ServerFailure): void {
+    // What threw is told at once: what was to come before it may never come.
+    if ('error' in failure) this.#events.failed(failure)
+    else
+      this.#run(failure.body, guardFailure(failure, this.#guard), (own) => this.#events.failed(own))
+  }
+
+  #run<T>(text: string | undefined, steps: Generator<void, T>, deliver: (own: T) => void): void {
+    this.#inOrder(() => {
+      if ((text?.length ?? 0) <= MAX_AT_ONCE) {
+        deliver(runToCompletion(steps))
+        return
+      }
+      this.#waiting = []
+      runCooperatively(steps, () => performance.now())
+        .then((own) => {
+          if (this.#isStopped) return
+          deliver(own)
+          this.#goOn()
+        })
+        .catch((error: unknown) => this.#events.failed(failureBy(error)))
+    })
+  }
+
+  #inOrder(event: () => void): void {
+    if (this.#waiting === undefined) event()
+    else this.#waiting.push(event)
+  }
+
+  #goOn(): void {
+    const waiting = this.#waiting ?? []
+    this.#waiting = undefined
+    for (const event of waiting) this.#inOrder(event)
+    if (this.#waiting === undefined && this.#isReady) this.sending.resume()
   }
 }
 
-function guardReceived(received: Received, guard: GuardMcpText): Received {
+function* guardReceived(received: Received, guard: GuardMcpText): Generator<void, Received> {
   const { text: own } = received
   if (own === undefined) return received
-  const { text, rejection } = guardMessage(own, guard)
+  const { text, rejection } = yield* guardMessage(own, guard)
   if (rejection === undefined) return text === own ? received : { ...received, text }
   const { kind, id = 'null' } = readServerMessage(own)
   // What is no response has nobody who waits for it, and is empty of all that was said.
-  const said = kind === 'response' ? rejected(id, rejection) : emptied(own)
+  const said = kind === 'response' ? rejected(id, rejection) : yield* emptied(own)
   return { text: said, block: received.block }
 }
 
-function emptied(text: string): string {
-  return guardMessage(text, () => ({ text: '' })).text ?? ''
-}
-
 /** What a server says in place of a message is not of a known form. */
-function guardFailure(failure: ServerFailure, guard: GuardMcpText): ServerFailure {
+function* guardFailure(
+  failure: ServerFailure,
+  guard: GuardMcpText,
+): Generator<void, ServerFailure> {
   const { body = '', ...rest } = failure
   if (body === '') return failure
-  const { text } = guardMessage(body, guard)
+  const { text } = yield* guardMessage(body, guard)
   return text === undefined ? rest : { ...rest, body: text }
-}
-
-/** Lists name what there is: a name that is changed would be a name of nothing. */
-const LISTS: ReadonlySet<unknown> = new Set([
-  'tools',
-  'prompts',
-  'resources',
-  'resourceTemplates',
-  'tasks',
-  '_meta',
-])
-/** Words of the protocol. */
-const STRUCTURE: ReadonlySet<unknown> = new Set(
-  `type role name uri id taskId mimeType blob cursor nextCursor progressToken requestState
-  protocolVersion level logger method mode requestedSchema ref action stopReason model resultType
-  status cacheScope includeContext audience`.split(/\s+/),
-)
-/** What a client or a tool says as it likes: every text in it is content. */
-const CONTENT: ReadonlySet<unknown> = new Set(['arguments', 'structuredContent'])
-const ENCODED = /^[\w+/=-]{256,}$/
-
-interface GuardedMessage {
-  readonly text?: string | undefined
-  readonly rejection?: string | undefined
-}
-
-/** A message with its texts as they may pass. */
-function guardMessage(text: string, guard: GuardMcpText): GuardedMessage {
-  if (!isJson(text)) return guard(text)
-  let rejection: string | undefined
-  /** How deep the content is that is being walked: to look for it above each value takes too long. */
-  let contentAt = Number.POSITIVE_INFINITY
-  const edited = editJson(text, (path, raw, first) => {
-    if (path.length === 0) return 'enter'
-    if (path.length === 1) return PARTS.has(path[0]) ? 'enter' : 'keep'
-    if (path.length <= contentAt) {
-      contentAt = CONTENT.has(path.at(-1)) ? path.length : Number.POSITIVE_INFINITY
-    }
-    if (isStructure(path, contentAt <= path.length)) return 'keep'
-    if (first !== '"') return 'enter'
-    const value = JSON.parse(raw()) as string
-    if (path.at(-1) === 'data' && ENCODED.test(value)) return 'keep'
-    const guarded = guard(value)
-    if (guarded.rejection !== undefined) {
-      rejection ??= guarded.rejection
-      return 'keep'
-    }
-    return guarded.text === value ? 'keep' : { text: JSON.stringify(guarded.text) }
-  })
-  return rejection === undefined ? { text: edited } : { rejection }
-}
-
-const PARTS: ReadonlySet<unknown> = new Set(['params', 'result', 'error'])
-
-function isStructure(path: JsonPath, isContent: boolean): boolean {
-  if (path.length === 2 && LISTS.has(path[1])) return true
-  if (isContent) return false
-  return STRUCTURE.has(path.at(-1)) || path.at(-1) === '_meta'
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -157,6 +157,11 @@ class MergedStream<P> {
       },
       ended: () => void this.#order.run(() => this.over()),
       failed: (failure) => {
+        // What was to come before it may be what threw.
+        if ('error' in failure) {
+          this.serving.responder.broke(failure.error)
+          return
+        }
         this.#order.run(() => {
           this.#failure ??= failure
           this.over()

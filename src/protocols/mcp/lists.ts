@@ -1,6 +1,5 @@
 import { runToCompletion } from '../../model/steps.ts'
-import { editJson, type JsonPath, jsonMembers } from '../json-text.ts'
-import { isObject } from './message.ts'
+import { editJson, type JsonPath, jsonMembers, membersNamed } from '../json-text.ts'
 import type { ListMethod } from './methods.ts'
 import type { Names } from './names.ts'
 
@@ -44,16 +43,9 @@ function* shownSteps(
 
 /** Undefined: it has none that everyone would read alike, and is shown to nobody. */
 function nameOf(item: string, method: ListMethod): string | undefined {
-  const value: unknown = JSON.parse(item)
-  if (!isObject(value)) return undefined
-  const { [method.name]: name } = value
-  if (typeof name !== 'string') return undefined
-  let named = 0
-  editJson(item, (path) => {
-    if (path.length === 1 && path[0] === method.name) named++
-    return path.length === 0 ? 'enter' : 'keep'
-  })
-  return named === 1 ? name : undefined
+  const [written, ...others] = membersNamed(item, method.name)
+  if (written === undefined || others.length > 0 || !written.startsWith('"')) return undefined
+  return JSON.parse(written) as string
 }
 
 function renamed(item: string, method: ListMethod, name: string): string {

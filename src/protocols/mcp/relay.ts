@@ -82,10 +82,14 @@ export class Relay<P> implements ServerEvents {
   }
 
   failed(failure: ServerFailure): void {
+    const { responder } = this.#serving
+    // What was to come before it may be what threw.
+    if ('error' in failure) {
+      responder.broke(failure.error)
+      return
+    }
     this.#order.run(() => {
-      const { responder } = this.#serving
-      if ('error' in failure) responder.broke(failure.error)
-      else if (this.#isStream) responder.abort(failure.reason)
+      if (this.#isStream) responder.abort(failure.reason)
       else responder.reply(failureReply(this.#options.id, failure))
     })
   }

@@ -1,10 +1,9 @@
 import { runCooperatively } from '../../../model/steps.ts'
 import type { LlmError } from '../error.ts'
-import { SLICE } from './candidates.ts'
+import { STEP } from './candidates.ts'
 import { type Guard, type GuardedMessage, type GuardRule, isRemote } from './guard-rule.ts'
-import { searchEffort } from './masker.ts'
-import type { Effort } from './recognizers.ts'
-import { guardSteps } from './response-guard.ts'
+import { type Effort, searchEffort } from './recognizers.ts'
+import { guardTextSteps } from './response-guard.ts'
 
 /**
  * The texts of a message after all guards, each of which sees what the one before left. Other
@@ -38,11 +37,11 @@ function* guardAll(
   const guarded: string[] = []
   let letters = 0
   for (const one of texts) {
-    const { text, rejection } = yield* guardSteps(one, rule, effort)
+    const { text, rejection } = yield* guardTextSteps(one, [rule], effort)
     if (rejection !== undefined) return rejection
     guarded.push(text)
     letters += one.length + EACH_TEXT
-    if (letters < SLICE) continue
+    if (letters < STEP) continue
     letters = 0
     yield
   }

@@ -1,6 +1,7 @@
 import { compilePattern } from '../../../cel/library/regex-pattern.ts'
+import { runToCompletion } from '../../../model/steps.ts'
 import type { LlmError } from '../error.ts'
-import type { Recognizer } from './recognizers.ts'
+import { type Effort, type Recognizer, type Span, searchEffort } from './recognizers.ts'
 
 /** Texts of some form, and what becomes of them. */
 export interface GuardRule {
@@ -32,22 +33,27 @@ const MAX_LENGTH = 256
 /** Of a regular expression that somebody wrote. It may match anything, so no text is cut early. */
 export function patternRecognizer(pattern: string, name: string): Recognizer {
   const compiled = compilePattern(pattern)
+  function* findSteps(
+    text: string,
+    from: number,
+    effort: Effort,
+  ): Generator<void, Span | undefined> {
+    for (let at = from; at <= text.length; ) {
+      const found = compiled === undefined ? 'spent' : yield* compiled.findSteps(text, at, effort)
+      if (found === null) return undefined
+      // What cannot be searched is not known to be harmless.
+      if (found === 'spent') return { start: from, end: text.length }
+      if (found.end > found.start) return found
+      at = found.end + 1
+    }
+    return undefined
+  }
   return {
     name,
     mask: `<${name}>`,
     maxLength: MAX_LENGTH,
     crossesBreaks: true,
-    find(text, from, effort) {
-      for (let at = from; at <= text.length; ) {
-        const found = compiled?.find(text, at, effort)
-        if (found === null) return undefined
-        // What cannot be searched is not known to be harmless.
-        if (found === undefined) return { start: from, end: text.length }
-        const [start = 0, end = 0] = found
-        if (end > start) return { start, end }
-        at = end + 1
-      }
-      return undefined
-    },
+    find: (text, from, effort = searchEffort()) => runToCompletion(findSteps(text, from, effort)),
+    findSteps,
   }
 }

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { StreamEvent } from '../neutral.ts'
 import { patternRecognizer } from './guard-rule.ts'
-import { maskSteps, maskText, StreamMasker, searchEffort } from './masker.ts'
-import { RECOGNIZERS, type Recognizer, recognizerOf } from './recognizers.ts'
+import { maskSteps, maskText, StreamMasker } from './masker.ts'
+import { RECOGNIZERS, type Recognizer, recognizerOf, searchEffort } from './recognizers.ts'
 import { EventGuard } from './response-guard.ts'
 
 const mask = (text: string): string => maskText(text, RECOGNIZERS).text

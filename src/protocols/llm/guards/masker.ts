@@ -1,89 +1,34 @@
-import { candidateSteps } from './candidates.ts'
-import type { Effort, Finding, Known, Recognizer } from './recognizers.ts'
+import { runToCompletion } from '../../../model/steps.ts'
+import { candidateSteps, STEP } from './candidates.ts'
+import { type Effort, type Known, type Recognizer, type Span, searchEffort } from './recognizers.ts'
 
 /** How many letters before and after itself a finding depends on. */
 const CONTEXT = 2
-/**
- * Some five milliseconds: what cannot be searched within is taken for a finding. Some thousands of
- * findings, or ten times as many places where one may begin. Words and tables of numbers have none
- * of those (./candidates.ts).
- */
-const MAX_EFFORT = 1 << 17
-
-/** Of all texts of one request. */
-export function searchEffort(): Effort {
-  return { left: MAX_EFFORT }
-}
-
-/**
- * The findings of one text, in order. Each recognizer is asked again only behind what it found
- * last: if all of them were searched for at each finding, a text with many would cost its length
- * as many times.
- */
-class Findings {
-  readonly #text: string
-  readonly #recognizers: readonly Recognizer[]
-  /** What each found last; null: nothing is left. */
-  readonly #found: (Finding | null | undefined)[] = []
-  readonly #effort: Effort
-  readonly #known: Known
-
-  constructor(text: string, recognizers: readonly Recognizer[], effort: Effort, known: Known) {
-    this.#known = known
-    this.#text = text
-    this.#recognizers = recognizers
-    this.#effort = effort
-  }
-
-  /** The first one at or after `from`, which never goes back; of several at one place the longest. */
-  first(from: number): Finding | undefined {
-    let first: Finding | undefined
-    for (const [index, recognizer] of this.#recognizers.entries()) {
-      let found = this.#found[index]
-      if (found === undefined || (found !== null && found.start < from)) {
-        const next = recognizer.find(this.#text, from, this.#effort, this.#known)
-        found = next === undefined ? null : { ...next, recognizer }
-        this.#found[index] = found
-      }
-      if (found === null) continue
-      const isBetter =
-        first === undefined ||
-        found.start < first.start ||
-        (found.start === first.start && found.end > first.end)
-      if (isBetter) first = found
-    }
-    return first
-  }
-}
-
 export interface MaskedText {
   readonly text: string
   /** Names of the recognizers that found something. */
   readonly found: readonly string[]
 }
 
+/** At once. */
 export function maskText(
   text: string,
   recognizers: readonly Recognizer[],
   effort: Effort = searchEffort(),
-  known: Known = {},
 ): MaskedText {
-  const found = new Set<string>()
-  const { out } = maskUntil(text, 0, text.length, { recognizers, effort, found, known })
-  return { text: out, found: [...found] }
+  return runToCompletion(maskSteps(text, recognizers, effort))
 }
 
-/**
- * The same in steps, between which others may have their turn. The walk over the text is what grows
- * with its length; what comes after it is limited by the effort.
- */
+/** In steps, between which others may have their turn, where it is long. */
 export function* maskSteps(
   text: string,
   recognizers: readonly Recognizer[],
   effort: Effort,
 ): Generator<void, MaskedText> {
-  const candidates = yield* candidateSteps(text)
-  return maskText(text, recognizers, effort, { candidates })
+  const known: Known = text.length > STEP ? { candidates: yield* candidateSteps(text) } : {}
+  const found = new Set<string>()
+  const { out } = yield* maskUntil(text, 0, text.length, { recognizers, effort, found, known })
+  return { text: out, found: [...found] }
 }
 
 interface Search {
@@ -93,28 +38,79 @@ interface Search {
   readonly known?: Known
 }
 
-/** With the findings that begin from `from` on and before `limit` masked; `end`: behind all that. */
-function maskUntil(
+/** Findings of one step, and what is spent on what is none: a fifth of a millisecond each. */
+const STEP_FINDINGS = 256
+const STEP_EFFORT = 1 << 12
+
+/**
+ * With the findings that begin from `from` on and before `limit` masked; `end`: behind all that. Of
+ * several at one place the longest counts. Each recognizer is asked again only behind what it found
+ * last: if all of them were searched for at each finding, a text with many would cost its length
+ * as many times.
+ */
+function* maskUntil(
   text: string,
   from: number,
   limit: number,
   { recognizers, effort, found, known = {} }: Search,
-): { readonly out: string; readonly end: number } {
-  const findings = new Findings(text, recognizers, effort, known)
-  let out = ''
+): Generator<void, { readonly out: string; readonly end: number }> {
+  const count = recognizers.length
+  /** What each found last, or that nothing is left. */
+  const starts: number[] = new Array(count).fill(-1)
+  const ends: number[] = new Array(count).fill(-1)
+  const parts: string[] = []
   let at = from
-  while (at < limit) {
-    const finding = findings.first(at)
-    if (finding === undefined || finding.start >= limit) {
-      out += text.slice(at, limit)
-      at = limit
-      break
+  for (let findings = 1; at < limit; findings++) {
+    let first = -1
+    for (let index = 0; index < count; index++) {
+      if ((starts[index] as number) < at) {
+        const own = recognizers[index] as Recognizer
+        // A text that others need not wait for is searched at once.
+        const next =
+          text.length > STEP
+            ? yield* findInSteps(own, text, at, effort, known)
+            : own.find(text, at, effort, known)
+        starts[index] = next?.start ?? NOTHING_LEFT
+        ends[index] = next?.end ?? NOTHING_LEFT
+      }
+      const start = starts[index] as number
+      const best = first < 0 ? NOTHING_LEFT : (starts[first] as number)
+      if (start > best || start === NOTHING_LEFT) continue
+      if (start < best || (ends[index] as number) > (ends[first] as number)) first = index
     }
-    out += text.slice(at, finding.start) + finding.recognizer.mask
-    found.add(finding.recognizer.name)
-    at = finding.end
+    const start = first < 0 ? NOTHING_LEFT : (starts[first] as number)
+    if (start >= limit) break
+    const { mask, name } = recognizers[first] as Recognizer
+    parts.push(text.slice(at, start), mask)
+    found.add(name)
+    at = ends[first] as number
+    if (findings % STEP_FINDINGS === 0) yield
   }
-  return { out, end: at }
+  if (parts.length === 0) return { out: text.slice(from, limit), end: limit }
+  return { out: parts.join('') + text.slice(at, limit), end: Math.max(at, limit) }
+}
+
+const NOTHING_LEFT = Number.MAX_SAFE_INTEGER
+
+/** With a part of the effort at a time: whoever has spent that says where it stopped. */
+function* findInSteps(
+  recognizer: Recognizer,
+  text: string,
+  from: number,
+  effort: Effort,
+  known: Known,
+): Generator<void, Span | undefined> {
+  if (recognizer.findSteps !== undefined) return yield* recognizer.findSteps(text, from, effort)
+  for (let at = from; ; ) {
+    const given = Math.max(0, Math.min(effort.left, STEP_EFFORT))
+    const own: Effort = { left: given }
+    const found = recognizer.find(text, at, own, known)
+    const isSpent = own.left < 0
+    effort.left -= isSpent && given === STEP_EFFORT ? given : given - own.left
+    if (!isSpent || effort.left <= 0 || found === undefined) return found
+    at = found.start
+    yield
+  }
 }
 
 /**
@@ -162,7 +158,7 @@ export class StreamMasker {
   #release(limit: number): string {
     const effort = this.#effort ?? searchEffort()
     const search = { recognizers: this.#recognizers, effort, found: this.#found }
-    const { out, end } = maskUntil(this.#text, this.#from, limit, search)
+    const { out, end } = runToCompletion(maskUntil(this.#text, this.#from, limit, search))
     const kept = Math.max(0, end - CONTEXT)
     this.#text = this.#text.slice(kept)
     this.#from = end - kept

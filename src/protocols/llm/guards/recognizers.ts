@@ -1,12 +1,6 @@
 import { type Candidates, candidatesIn, indexFrom } from './candidates.ts'
 
-/** Something in a text that must not be seen: where it is, and what stands in its place. */
-export interface Finding {
-  readonly start: number
-  readonly end: number
-  readonly recognizer: Recognizer
-}
-
+/** Something in a text that must not be seen. */
 export interface Recognizer {
   readonly name: string
   /** What stands in its place: `<EMAIL_ADDRESS>`. */
@@ -21,6 +15,8 @@ export interface Recognizer {
    * recognizers share that search the same text.
    */
   find(text: string, from: number, effort?: Effort, known?: Known): Span | undefined
+  /** The same in steps, of one that takes long before it has spent any effort. */
+  findSteps?(text: string, from: number, effort: Effort): Generator<void, Span | undefined>
 }
 
 /** Of one text. */
@@ -39,10 +35,22 @@ export interface Effort {
   left: number
 }
 
+/**
+ * Some five milliseconds: what cannot be searched within is taken for a finding. Some thousands of
+ * findings, or ten times as many places where one may begin. Words and tables of numbers have none
+ * of those (./candidates.ts).
+ */
+const MAX_EFFORT = 1 << 17
+
+/** Of all texts of one request. */
+export function searchEffort(): Effort {
+  return { left: MAX_EFFORT }
+}
+
 /** To try a pattern where it may begin. */
 const TRY = 2
 /** What is nearly a finding costs as much to be sure of, and so does a finding. */
-const CANDIDATE = 8
+const CANDIDATE = 16
 
 /** Undefined: there is enough left to look at one more. */
 function outOf(
@@ -55,7 +63,7 @@ function outOf(
   return { start: from, end: text.length }
 }
 
-interface Span {
+export interface Span {
   readonly start: number
   readonly end: number
 }

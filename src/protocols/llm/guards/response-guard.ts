@@ -1,9 +1,9 @@
+import { runToCompletion } from '../../../model/steps.ts'
 import type { LlmError } from '../error.ts'
-import type { Part, StreamEvent } from '../neutral.ts'
-import { SLICE } from './candidates.ts'
+import type { StreamEvent } from '../neutral.ts'
 import type { GuardRule } from './guard-rule.ts'
-import { maskSteps, maskText, StreamMasker } from './masker.ts'
-import type { Effort } from './recognizers.ts'
+import { maskSteps, StreamMasker } from './masker.ts'
+import { type Effort, searchEffort } from './recognizers.ts'
 
 /** What rules say of a text. */
 export type GuardedText =
@@ -12,48 +12,23 @@ export type GuardedText =
 
 /** In order: each rule sees what the one before left. `effort` is shared by texts of one request. */
 export function guardText(text: string, rules: readonly GuardRule[], effort?: Effort): GuardedText {
+  return runToCompletion(guardTextSteps(text, rules, effort))
+}
+
+/** The same in steps, where it is long. */
+export function* guardTextSteps(
+  text: string,
+  rules: readonly GuardRule[],
+  effort: Effort = searchEffort(),
+): Generator<void, GuardedText> {
   let own = text
   for (const { recognizers, rejection } of rules) {
-    const masked = maskText(own, recognizers, effort)
+    const masked = yield* maskSteps(own, recognizers, effort)
     if (masked.found.length === 0) continue
     if (rejection !== undefined) return { rejection }
     own = masked.text
   }
   return { text: own }
-}
-
-/** The same, in steps where it is long. */
-export function* guardSteps(
-  text: string,
-  { recognizers, rejection }: GuardRule,
-  effort: Effort,
-): Generator<void, GuardedText> {
-  const masked =
-    text.length > SLICE
-      ? yield* maskSteps(text, recognizers, effort)
-      : maskText(text, recognizers, effort)
-  if (masked.found.length === 0) return { text }
-  return rejection === undefined ? { text: masked.text } : { rejection }
-}
-
-/** Of a whole response. */
-export function guardParts(
-  parts: readonly Part[],
-  rules: readonly GuardRule[],
-): readonly Part[] | LlmError {
-  const guarded: Part[] = []
-  for (const part of parts) {
-    if (part.kind !== 'text' && part.kind !== 'refusal' && part.kind !== 'reasoning') {
-      guarded.push(part)
-      continue
-    }
-    const { text, rejection } = guardText(part.text, rules)
-    if (rejection !== undefined) return rejection
-    // A signature is for the text that its maker wrote.
-    const isSigned = part.kind === 'reasoning' && text !== part.text
-    guarded.push(isSigned ? { ...part, text, signature: undefined } : { ...part, text })
-  }
-  return guarded
 }
 
 /** Of a stream, event by event: text is let go once nothing that may come can change it. */

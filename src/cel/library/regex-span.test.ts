@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { findCaptures } from './regex-captures.ts'
+import { compilePattern, type Pattern } from './regex-pattern.ts'
+import { compileProgram } from './regex-program.ts'
+import type { Span } from './regex-span.ts'
+
+const atom = fc.constantFrom(
+  ...['a', 'b', '[ab]', '.', '\\w', '^', '$', '\\b', '\\B', '(?m:^)', '(?m:$)', 'é', '😀'],
+  ...['[^a]', '(?i:k)', '(?s:.)', '', 'ab', '[b-é]', '\\d'],
+)
+const { pattern: patterns } = fc.letrec<{ pattern: string }>((tie) => ({
+  pattern: fc.oneof(
+    { depthSize: 'small' },
+    atom,
+    fc.tuple(tie('pattern'), tie('pattern')).map(([a, b]) => a + b),
+    fc.tuple(tie('pattern'), tie('pattern')).map(([a, b]) => `(${a}|${b})`),
+    fc
+      .tuple(tie('pattern'), fc.constantFrom('*', '+', '?', '{2}', '{1,3}', '*?', '{2,}'))
+      .map(([own, times]) => `(?:${own})${times}`),
+  ),
+}))
+const texts = fc.string({
+  unit: fc.constantFrom(
+    'a',
+    'b',
+    'A',
+    'k',
+    'K',
+    '1',
+    '\n',
+    ' ',
+    'é',
+    '😀',
+    '_',
+    '-',
+    ' '.repeat(150),
+  ),
+  maxLength: 16,
+})
+
+function run(pattern: Pattern, text: string, from: number, left = 1 << 24) {
+  const steps = pattern.findSteps(text, from, { left })
+  let count = 1
+  let step = steps.next()
+  for (; step.done !== true; step = steps.next()) count++
+  return { found: step.value, count }
+}
+
+describe('the search for spans', () => {
+  it('finds what the search for groups finds, from any place on', () => {
+    fc.assert(
+      fc.property(patterns, texts, fc.nat(20), (source, text, offset) => {
+        const pattern = compilePattern(source) as Pattern
+        const program = compileProgram(source)
+        if (program === undefined) return
+        const from = Math.min(offset, text.length)
+        const [start, end] = findCaptures(program, text, from) ?? []
+        const expected = start === undefined ? null : ({ start, end } as Span)
+        assert.deepEqual(run(pattern, text, from).found, expected)
+      }),
+      { numRuns: 5_000 },
+    )
+  })
+
+  it('reads a long text in steps, and each character of it once, whatever is found', () => {
+    const unit = `${'x'.repeat(997)} secret-7, `
+    const text = unit.repeat(1_000)
+    const pattern = compilePattern('secret-[0-9]+|nothing at all') as Pattern
+    const spans: Span[] = []
+    const looks = { left: 1 << 24 }
+    let count = 0
+    for (let at = 0; ; ) {
+      const steps = pattern.findSteps(text, at, looks)
+      let step = steps.next()
+      for (; step.done !== true; step = steps.next()) count++
+      if (step.value === null || step.value === 'spent') break
+      spans.push(step.value)
+      at = step.value.end
+    }
+    assert.equal(spans.length, 1_000)
+    // What stands between them costs no looks.
+    assert.ok((1 << 24) - looks.left < 100 * spans.length, `${(1 << 24) - looks.left} looks`)
+    const none = run(compilePattern('(x|y)*z') as Pattern, text, 0)
+    assert.equal(none.found, null)
+    assert.ok(none.count > text.length / (1 << 16), `${none.count} steps`)
+    assert.ok(count < 4 * none.count, `${count} steps`)
+  })
+
+  it('has an end where threads never do', () => {
+    const text = 'a'.repeat(1 << 20)
+    const { found, count } = run(compilePattern('a(.*b)?') as Pattern, text, 0, 1 << 17)
+    assert.equal(found, 'spent')
+    assert.ok(count > 8, `${count} steps`)
+  })
+
+  it('goes on where it was while others fill the cache of states anew', () => {
+    const source = '(a|b)*c[ab]{14}d'
+    const pattern = compilePattern(source) as Pattern
+    const text = `${'ab'.repeat(40_000)}cabababababababd${'ba'.repeat(100)}`
+    const expected = run(compilePattern(source) as Pattern, text, 0).found
+    const steps = pattern.findSteps(text, 0, { left: 1 << 24 })
+    let step = steps.next()
+    for (let round = 0; step.done !== true; round++) {
+      // As many states as there are ways to write fourteen letters.
+      for (let n = 0; n < 400; n++) {
+        pattern.matches(`c${(round * 7_919 + n * 104_729).toString(2).replaceAll('0', 'c')}`)
+      }
+      step = steps.next()
+    }
+    assert.deepEqual(step.value, expected)
+    assert.deepEqual(expected, { start: 0, end: 80_016 })
+  })
+})

@@ -1,0 +1,223 @@
+import type { Allowance } from '../values/ledger.ts'
+import { contains } from './regex-alphabet.ts'
+import { type Automaton, conditions, kindBefore, kindOf } from './regex-automaton.ts'
+import { ASSERT, CAPTURE, CHAR, JUMP, MATCH, type Program, SPLIT } from './regex-program.ts'
+
+/** Where a match begins and ends, as UTF-16 offsets. */
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+/** Characters that the automaton reads in one step. */
+const STEP = 1 << 15
+/** Characters after which it is seen whether some can be skipped. */
+const SHORT_PIECE = 1 << 7
+/** Looks at instructions in one step. */
+const STEP_LOOKS = 1 << 13
+/** What it takes to begin a search, in looks. */
+const BEGIN = 16
+
+/**
+ * The first match from an offset on, without its groups, in steps between which others may have
+ * their turn. The automaton reads the text up to the end of a match, which takes nanoseconds for a
+ * character; only from where that match may have begun the threads do, of which each look counts.
+ * 'spent': there were no more. Of all matches of a text no character is read twice by the automaton.
+ */
+export class SpanSearch {
+  readonly #program: Program
+  readonly #automaton: Automaton
+  /** Of each set, what it says of ASCII. */
+  readonly #ascii: readonly Uint8Array[]
+  /** What a match begins with, for V8 to look for; undefined: nothing of that kind. */
+  readonly #beginning: RegExp | undefined
+
+  constructor(program: Program, automaton: Automaton) {
+    this.#program = program
+    this.#automaton = automaton
+    this.#ascii = program.sets.map((set) =>
+      Uint8Array.from({ length: 128 }, (_, code) => Number(contains(set, code))),
+    )
+    this.#beginning = beginningOf(program)
+  }
+
+  *steps(text: string, from: number, looks: Allowance): Generator<void, Span | 'spent' | null> {
+    looks.left -= BEGIN
+    if (looks.left < 0) return 'spent'
+    const automaton = this.#automaton
+    let piece = this.#beginning === undefined ? STEP : SHORT_PIECE
+    let at = this.#skip(text, from)
+    let pause = at + STEP
+    let walk = automaton.open(text, at)
+    while (walk.result === 'more') {
+      if (at > pause) {
+        pause = at + STEP
+        yield
+      }
+      walk = automaton.walk(walk, text, Math.min(text.length, at + piece))
+      at = walk.at
+      if (piece === STEP || walk.result !== 'more') continue
+      const next = walk.fresh < at ? at : this.#skip(text, at)
+      // Where a match may begin everywhere, the automaton is quicker.
+      if (next < at + piece) piece *= 2
+      if (next > at) walk = automaton.open(text, next)
+      at = next
+    }
+    return walk.result === 'dead' ? null : yield* this.#threads(text, walk.fresh, looks)
+  }
+
+  /** To where a match may begin, from where none is under way. */
+  #skip(text: string, from: number): number {
+    const beginning = this.#beginning
+    if (beginning === undefined) return from
+    beginning.lastIndex = from
+    return beginning.test(text) ? beginning.lastIndex - 1 : text.length
+  }
+
+  /**
+   * As ./regex-captures.ts has it: all threads advance together, in order of preference. Each knows
+   * where it began, and nothing else.
+   */
+  *#threads(text: string, from: number, looks: Allowance): Generator<void, Span | 'spent' | null> {
+    const { op, out, arg, sets, start: first } = this.#program
+    const round = new Round(this.#program)
+    const ascii = this.#ascii
+    let waiting: Threads = new Threads(op.length)
+    let next: Threads = new Threads(op.length)
+    let found: Span | undefined
+    let pause = looks.left - STEP_LOOKS
+    for (let at = from; ; ) {
+      const code = text.codePointAt(at)
+      const held = conditions(kindBefore(text, at), kindOf(code))
+      round.begin()
+      for (let i = 0; i < waiting.size; i++) {
+        round.spread(waiting.pc[i] as number, waiting.start[i] as number, held)
+      }
+      if (found === undefined) round.spread(first, at, held)
+      // A character costs as much as some instructions, even if no thread waits for it.
+      looks.left -= round.ready.size + 2
+      if (looks.left < 0) return 'spent'
+      next.size = 0
+      const { pc, start, size } = round.ready
+      for (let i = 0; i < size; i++) {
+        const own = pc[i] as number
+        if (op[own] === MATCH) {
+          found = { start: start[i] as number, end: at }
+          // Those behind are less preferred.
+          break
+        }
+        if (code === undefined) continue
+        const set = arg[own] as number
+        const isIn =
+          code < 128
+            ? (ascii[set] as Uint8Array)[code] === 1
+            : contains(sets[set] as readonly number[], code)
+        if (isIn) next.add(out[own] as number, start[i] as number)
+      }
+      if (code === undefined || (next.size === 0 && found !== undefined)) return found ?? null
+      const own = waiting
+      waiting = next
+      next = own
+      at += code > 0xffff ? 2 : 1
+      if (looks.left > pause) continue
+      pause = looks.left - STEP_LOOKS
+      yield
+    }
+  }
+}
+
+/** Ranges of characters that are worth looking for. */
+const MAX_RANGES = 16
+
+/** Undefined: a match may be empty, or begin with too much. */
+function beginningOf({ op, out, arg, sets, start }: Program): RegExp | undefined {
+  const ranges: number[] = []
+  const seen = new Set<number>()
+  const stack = [start]
+  for (let pc = stack.pop(); pc !== undefined; pc = stack.pop()) {
+    if (seen.has(pc)) continue
+    seen.add(pc)
+    if (op[pc] === MATCH) return undefined
+    if (op[pc] === CHAR) ranges.push(...(sets[arg[pc] as number] as readonly number[]))
+    else stack.push(out[pc] as number, ...(op[pc] === SPLIT ? [arg[pc] as number] : []))
+    if (ranges.length > 2 * MAX_RANGES) return undefined
+  }
+  // What takes two units begins with one of these.
+  const unit = (code: number) => Math.min(code, 0xffff).toString(16).padStart(4, '0')
+  const parts = ranges.flatMap((first, at) => {
+    const last = ranges[at + 1] as number
+    if (at % 2 === 1) return []
+    return [`\\u${unit(first)}-\\u${unit(last)}`, ...(last > 0xffff ? ['\\ud800-\\udfff'] : [])]
+  })
+  return new RegExp(`[${parts.join('')}]`, 'g')
+}
+
+/** In order of preference. */
+class Threads {
+  readonly pc: Uint16Array
+  readonly start: Int32Array
+  size = 0
+
+  constructor(max: number) {
+    this.pc = new Uint16Array(max)
+    this.start = new Int32Array(max)
+  }
+
+  add(pc: number, start: number): void {
+    this.pc[this.size] = pc
+    this.start[this.size++] = start
+  }
+}
+
+/** Where threads come to before one character. */
+class Round {
+  /** At CHAR and MATCH. */
+  readonly ready: Threads
+  readonly #program: Program
+  readonly #seen: Int32Array
+  readonly #stack: Uint16Array
+  #round = 0
+
+  constructor(program: Program) {
+    const { length } = program.op
+    this.#program = program
+    this.#seen = new Int32Array(length)
+    // Each instruction is taken from it once, and puts two there at most.
+    this.#stack = new Uint16Array(2 * length + 1)
+    this.ready = new Threads(length)
+  }
+
+  begin(): void {
+    this.#round++
+    this.ready.size = 0
+  }
+
+  spread(from: number, start: number, held: number): void {
+    const { op, out, arg } = this.#program
+    const [seen, stack, round] = [this.#seen, this.#stack, this.#round]
+    let size = 0
+    for (let pc = from; ; pc = stack[--size] as number) {
+      if (seen[pc] !== round) {
+        seen[pc] = round
+        switch (op[pc]) {
+          case CHAR:
+          case MATCH:
+            this.ready.add(pc, start)
+            break
+          case SPLIT:
+            stack[size++] = arg[pc] as number
+            stack[size++] = out[pc] as number
+            break
+          case JUMP:
+          case CAPTURE:
+            stack[size++] = out[pc] as number
+            break
+          case ASSERT:
+            if (((arg[pc] as number) & ~held) === 0) stack[size++] = out[pc] as number
+            break
+        }
+      }
+      if (size === 0) return
+    }
+  }
+}

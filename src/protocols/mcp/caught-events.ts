@@ -1,0 +1,78 @@
+import {
+  failureBy,
+  type McpServer,
+  NOT_SENDING,
+  type Received,
+  type Sending,
+  type ServerEvents,
+  type ServerFailure,
+} from './server.ts'
+
+/**
+ * A server whose events may be dealt with in any way: what throws there ends the call with a failure,
+ * once, whoever called: a socket, a process, a timer. Without it a client would wait for ever.
+ */
+export function catchThrows<P>(server: McpServer<P>): McpServer<P> {
+  const { listen } = server
+  return {
+    name: server.name,
+    send: (permit, exchange, message, events) =>
+      caught(events, (own) => server.send(permit, exchange, message, own)),
+    ...(listen && {
+      listen: (permit, exchange, session, resume, events) =>
+        caught(events, (own) => listen.call(server, permit, exchange, session, resume, own)),
+    }),
+    ...(server.end && { end: (...all) => server.end?.(...all) }),
+    ...(server.close && { close: () => server.close?.() }),
+  }
+}
+
+function caught(events: ServerEvents, begin: (events: ServerEvents) => Sending): Sending {
+  const own = new CaughtEvents(events)
+  const sending = begin(own)
+  own.sending = sending
+  if (own.isOver) sending.stop()
+  return sending
+}
+
+class CaughtEvents implements ServerEvents {
+  sending: Sending = NOT_SENDING
+  /** Something threw: the call has failed. */
+  isOver = false
+  readonly #events: ServerEvents
+
+  constructor(events: ServerEvents) {
+    this.#events = events
+  }
+
+  began(form: 'message' | 'stream' | 'accepted', session: string | undefined): void {
+    this.#run(() => this.#events.began(form, session))
+  }
+
+  received(received: Received): boolean {
+    let goesOn = true
+    this.#run(() => {
+      goesOn = this.#events.received(received)
+    })
+    return goesOn
+  }
+
+  ended(): void {
+    this.#run(() => this.#events.ended())
+  }
+
+  failed(failure: ServerFailure): void {
+    this.#run(() => this.#events.failed(failure))
+  }
+
+  #run(event: () => void): void {
+    if (this.isOver) return
+    try {
+      event()
+    } catch (error) {
+      this.isOver = true
+      this.sending.stop()
+      this.#events.failed(failureBy(error))
+    }
+  }
+}

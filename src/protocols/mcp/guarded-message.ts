@@ -1,0 +1,80 @@
+import { replaceStrings } from '../json-strings.ts'
+import type { JsonPath } from '../json-text.ts'
+
+/** A text as it may pass; a rejection says why it may not. In steps where it is long. */
+export type GuardMcpText = (text: string) => Generator<void, GuardedMessage>
+
+export interface GuardedMessage {
+  readonly text?: string | undefined
+  readonly rejection?: string | undefined
+}
+
+/** Lists name what there is: a name that is changed would be a name of nothing. */
+const LISTS: ReadonlySet<unknown> = new Set([
+  'tools',
+  'prompts',
+  'resources',
+  'resourceTemplates',
+  'tasks',
+  '_meta',
+])
+/** Words of the protocol. */
+const STRUCTURE: ReadonlySet<unknown> = new Set(
+  `type role name uri id taskId mimeType blob cursor nextCursor progressToken requestState
+  protocolVersion level logger method mode requestedSchema ref action stopReason model resultType
+  status cacheScope includeContext audience`.split(/\s+/),
+)
+/** What a client or a tool says as it likes: every text in it is content. */
+const CONTENT: ReadonlySet<unknown> = new Set(['arguments', 'structuredContent'])
+const ENCODED = /^[\w+/=-]{256,}$/
+const PARTS: ReadonlySet<unknown> = new Set(['params', 'result', 'error'])
+
+/** A message with its texts as they may pass. */
+export function* guardMessage(text: string, guard: GuardMcpText): Generator<void, GuardedMessage> {
+  if (!isJson(text)) return yield* guard(text)
+  let rejection: string | undefined
+  /** How deep the content is that is being walked: to look for it above each value takes too long. */
+  let contentAt = Number.POSITIVE_INFINITY
+  const choose = (path: JsonPath) => {
+    if (path.length === 0) return 'enter'
+    if (path.length === 1) return PARTS.has(path[0]) ? 'enter' : 'keep'
+    if (path.length <= contentAt) {
+      contentAt = CONTENT.has(path.at(-1)) ? path.length : Number.POSITIVE_INFINITY
+    }
+    return isStructure(path, contentAt <= path.length) ? 'keep' : 'enter'
+  }
+  const edited = yield* replaceStrings(text, choose, function* (value, path) {
+    if (path.length < 2) return undefined
+    if (path.at(-1) === 'data' && ENCODED.test(value)) return undefined
+    // One rejection is enough.
+    if (rejection !== undefined) return undefined
+    const guarded = yield* guard(value)
+    rejection = guarded.rejection
+    return guarded.text === value ? undefined : guarded.text
+  })
+  return rejection === undefined ? { text: edited } : { rejection }
+}
+
+/** Without anything that was said. */
+export function* emptied(text: string): Generator<void, string> {
+  // biome-ignore lint/correctness/useYield: a guard may take steps, this one takes none
+  const { text: own = '' } = yield* guardMessage(text, function* () {
+    return { text: '' }
+  })
+  return own
+}
+
+function isStructure(path: JsonPath, isContent: boolean): boolean {
+  if (path.length === 2 && LISTS.has(path[1])) return true
+  if (isContent) return false
+  return STRUCTURE.has(path.at(-1)) || path.at(-1) === '_meta'
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
