@@ -48,6 +48,8 @@ function isExplainable(pair: Pair, { tree, outcomes }: Side, index: number): boo
   if (tls?.certificate === 'stranger') return false
   const text = JSON.stringify(tree)
   if (transport.isHttp2 && text.includes('request.version')) return false
+  // Blanks around a value are none of it in HTTP/1.1, of which the command speaks; HTTP/2 has none.
+  if (transport.isHttp2 && request.headers.some(([, value]) => value !== value.trim())) return false
   // What a service says is not known to it, and that one cannot be asked is a denial.
   if (text.includes('"extAuthz"') && text.includes('"failureMode":"Deny"')) return false
   // Another certificate than the one of the name that was asked for: nothing to do with rules.

@@ -1,5 +1,5 @@
 import type { Exchange } from '../../exchange/exchange.ts'
-import { runCooperatively, runToCompletion } from '../../model/steps.ts'
+import { REQUEST_SLICE, runCooperatively, runToCompletion } from '../../model/steps.ts'
 import { CODES, errorText } from './errors.ts'
 import { emptied, type GuardMcpText, guardMessage } from './guarded-message.ts'
 import { readServerMessage } from './message.ts'
@@ -65,7 +65,7 @@ function inTurns<T>(
 ): Sending {
   if (text.length <= MAX_AT_ONCE) return next(runToCompletion(steps))
   const later = new LaterSending()
-  runCooperatively(later.whileWanted(steps), () => performance.now())
+  runCooperatively(later.whileWanted(steps), () => performance.now(), REQUEST_SLICE)
     .then((value) => {
       if (!later.isStopped) later.begin(next(value))
     })
@@ -192,7 +192,7 @@ class GuardedEvents implements ServerEvents, Sending {
         return
       }
       this.#waiting = []
-      runCooperatively(steps, () => performance.now())
+      runCooperatively(steps, () => performance.now(), REQUEST_SLICE)
         .then((own) => {
           if (this.#isStopped) return
           deliver(own)

@@ -3,7 +3,7 @@ import type { Header } from '../../exchange/header-edit.ts'
 import type { McpRecord } from '../../exchange/mcp-record.ts'
 import type { MessageStreams } from '../../exchange/message-streams.ts'
 import type { Reply } from '../../exchange/reply.ts'
-import { runCooperatively } from '../../model/steps.ts'
+import { REQUEST_SLICE, runCooperatively } from '../../model/steps.ts'
 import type { McpMessage } from './attributes.ts'
 import type { Catalog } from './catalog.ts'
 import type { ServerIdentity } from './handshake.ts'
@@ -113,7 +113,7 @@ export function whenDone<P, T>(
 
 /** Something long in turns, between which others have theirs. Once nobody wants it, it ends. */
 export function inTurns<P, T>(serving: Serving<P>, steps: Generator<void, T>): Promise<T> {
-  return runCooperatively(whileWanted(serving, steps), () => performance.now())
+  return runCooperatively(whileWanted(serving, steps), () => performance.now(), REQUEST_SLICE)
 }
 
 function* whileWanted<P, T>(

@@ -1,4 +1,4 @@
-import { runCooperatively } from '../../../model/steps.ts'
+import { REQUEST_SLICE, runCooperatively } from '../../../model/steps.ts'
 import type { LlmError } from '../error.ts'
 import { STEP } from './candidates.ts'
 import { type Guard, type GuardedMessage, type GuardRule, isRemote } from './guard-rule.ts'
@@ -19,7 +19,7 @@ export async function guardMessages(
     const own = texts
     const guarded = isRemote(guard)
       ? await guard.judge(messages.map(({ role }, at) => ({ role, content: own[at] ?? '' })))
-      : await runCooperatively(guardAll(own, guard, effort), () => performance.now())
+      : await runCooperatively(guardAll(own, guard, effort), () => performance.now(), REQUEST_SLICE)
     if (!Array.isArray(guarded)) return guarded as LlmError
     texts = guarded
   }
