@@ -15,7 +15,8 @@ import {
   type ResourceKind,
 } from '../../sources/database/resource-kinds.ts'
 import { nameIn, resourcesOf } from '../../sources/database/resources.ts'
-import type { ChangeBy, ChangeOutcome, Store } from '../../sources/database/store.ts'
+import type { ChangeBy } from '../../sources/database/rows.ts'
+import type { ChangeOutcome, Store } from '../../sources/database/store.ts'
 import { readOnly, renderFailure } from './change-failures.ts'
 import { findResource, formattedAs, resourceOf, resourceSchema, withView } from './config.ts'
 import { type ApiReply, anyJson, type Call, type Endpoint, ok, problem } from './define.ts'

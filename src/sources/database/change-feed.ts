@@ -1,6 +1,5 @@
 import type { Client, Notification } from 'pg'
 import { migrate } from './migrations.ts'
-import { readRevision } from './rows.ts'
 
 export interface FeedEvents {
   readonly connected: () => void
@@ -10,8 +9,6 @@ export interface FeedEvents {
 
 export interface FeedOptions {
   readonly connect: () => Client
-  /** The one that is known; -1: none. */
-  readonly revision: () => number
   /** `isWhole`: it is not known whether this is the database of before. */
   readonly read: (client: Client, isWhole: boolean) => Promise<void>
   /** What else is looked at whenever the database is. */
@@ -107,7 +104,7 @@ export class ChangeFeed {
     while (!this.#isClosed && broken === undefined) {
       await this.#pause(jittered(POLL))
       if (this.#isClosed || broken !== undefined) break
-      if ((await readRevision(client)) !== this.#options.revision()) await read(client, false)
+      await read(client, false)
       await this.#options.look(client)
     }
     if (broken !== undefined) throw broken

@@ -7,8 +7,9 @@ import { type Merged, type MergedResource, mergeResources, type StoredResource }
 import { sectionValue } from './overlay.ts'
 import { RESOURCE_KINDS, type ResourceKind, shapeOf } from './resource-kinds.ts'
 import { keyOf, nameIn, type ResourceKey } from './resources.ts'
+import type { ChangeBy, NewRow } from './rows.ts'
 import type { SecretReferences } from './secrets.ts'
-import type { ChangeBy, ChangeOutcome, NewRow, Planned, Store } from './store.ts'
+import type { ChangeOutcome, Planned, Store } from './store.ts'
 
 export interface ConfigurationOptions {
   readonly file: string

@@ -102,6 +102,14 @@ export async function lock(
   await client.query('select pg_advisory_xact_lock($1, $2)', [LOCKS.space, LOCKS[what]])
 }
 
+/** A transaction that no other process is in at the same time, begun in one way there and back. */
+export async function beginLocked(
+  client: Queries,
+  what: Parameters<typeof lock>[1],
+): Promise<void> {
+  await client.query(`begin; select pg_advisory_xact_lock(${LOCKS.space}, ${LOCKS[what]})`)
+}
+
 /** A transaction that no other process is in at the same time. */
 export async function withLock(
   client: Queries,

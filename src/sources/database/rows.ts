@@ -20,6 +20,21 @@ export interface SealedRow {
   readonly time: string
 }
 
+/** `reset`: the edit is gone, and the resource is what the baseline says. */
+export interface NewRow {
+  readonly kind: ResourceKind
+  readonly id: string
+  readonly state: 'set' | 'hidden' | 'reset'
+  readonly value: JsonValue
+  readonly base: JsonValue
+}
+
+export interface ChangeBy {
+  readonly author: string
+  readonly action: string
+  readonly comment: string
+}
+
 const TIME = `to_char(c.time at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as time`
 const OWN_COLUMNS = 'r.kind, r.id, r.state, r.value, r.base, r.revision, r.created'
 const COLUMNS = `${OWN_COLUMNS}, c.author, ${TIME}`
@@ -30,12 +45,6 @@ export interface Snapshot {
   /** When the newest change was made: two databases may have different ones of one number. */
   readonly mark: string
   readonly rows: readonly SealedRow[]
-}
-
-export async function readRevision(client: Queries): Promise<number> {
-  const text = 'select coalesce(max(revision), 0) as revision from portcullis_changes'
-  const [first] = (await client.query(text)).rows as readonly { readonly revision: string }[]
-  return Number(first?.revision ?? 0)
 }
 
 /** Call it within a transaction that sees one state of the database. */
@@ -63,32 +72,84 @@ interface Marked {
 /**
  * Only the rows that changed since what is known, also those that are gone (`reset`). Undefined
  * where the database does not have that revision, or has another under its number: after a failover
- * it may lack what was stored last. Call it within a transaction as well.
+ * it may lack what was stored last. One statement, which sees one state of the database: replicas
+ * ask this for every change, and each way there and back is waited for.
  */
 export async function readRowsSince(
   client: Queries,
   { revision, mark }: Pick<Snapshot, 'revision' | 'mark'>,
 ): Promise<Snapshot | undefined> {
   if (revision <= 0) return undefined
-  const ends = await client.query(
-    `select revision, ${TIME} from portcullis_changes c
-     where revision = $1 or revision = (select max(revision) from portcullis_changes)
-     order by revision`,
-    [revision],
-  )
-  const [known, newest = known] = ends.rows as readonly Marked[]
-  if (known === undefined || Number(known.revision) !== revision || known.time !== mark) {
-    return undefined
-  }
-  const now = { revision: Number(newest?.revision), mark: newest?.time ?? '' }
-  if (now.revision === revision) return { ...now, rows: [] }
   const { rows } = await client.query(
-    `select distinct on (r.kind, r.id) ${COLUMNS}
-     from portcullis_history r join portcullis_changes c using (revision)
-     where r.revision > $1 order by r.kind, r.id, r.revision desc`,
+    `select newest.revision as newest, newest.time as mark, known.time as known, changed.*
+     from (select c.revision, ${TIME} from portcullis_changes c
+           order by c.revision desc limit 1) as newest
+     left join (select ${TIME} from portcullis_changes c where c.revision = $1) as known on true
+     left join (select distinct on (r.kind, r.id) ${COLUMNS}
+                from portcullis_history r join portcullis_changes c using (revision)
+                where r.revision > $1 order by r.kind, r.id, r.revision desc) as changed on true`,
     [revision],
   )
-  return { ...now, rows: rows as readonly SealedRow[] }
+  const [first] = rows as readonly SinceRow[]
+  if (first === undefined || first.known !== mark) return undefined
+  return {
+    revision: Number(first.newest),
+    mark: first.mark,
+    rows: (rows as readonly SinceRow[]).flatMap(({ newest: _, mark: __, known: ___, ...row }) =>
+      row.kind === null ? [] : [row as SealedRow],
+    ),
+  }
+}
+
+interface SinceRow extends Omit<SealedRow, 'kind'> {
+  readonly newest: string
+  readonly mark: string
+  readonly known: string | null
+  readonly kind: string | null
+}
+
+/** A change with its rows, within a transaction; those as they are read again. */
+export async function insertChange(
+  client: Queries,
+  revision: number,
+  rows: readonly NewRow[],
+  { action, author, comment }: ChangeBy,
+): Promise<Snapshot> {
+  // What is notified is delivered when the transaction is committed, and not at all otherwise.
+  const change = await client.query(
+    `insert into portcullis_changes as c (revision, action, author, comment)
+     values ($1, $2, $3, $4) returning ${TIME}, pg_notify('portcullis_changes', $5)`,
+    [revision, action, author, comment, String(revision)],
+  )
+  const [{ time }] = change.rows as [Marked]
+  const stored: SealedRow[] = []
+  for (const { kind, id, state, value, base } of rows) {
+    const text = state === 'reset' ? RESET : SET
+    const values = [kind, id, revision, state, json(value), json(base)]
+    const [row] = (await client.query(text, values)).rows as readonly Pick<SealedRow, 'created'>[]
+    const created = row?.created ?? String(revision)
+    stored.push({ kind, id, state, value, base, created, revision: String(revision), author, time })
+  }
+  return { revision, mark: time, rows: stored }
+}
+
+const INTO_HISTORY = `insert into portcullis_history (kind, id, revision, state, value, base, created)
+  select $1::text, $2::text, $3::bigint, $4::text, $5::json, $6::json`
+
+const SET = `with kept as (
+    insert into portcullis_resources (kind, id, revision, state, value, base, created)
+    values ($1::text, $2::text, $3::bigint, $4::text, $5::json, $6::json, $3::bigint)
+    on conflict (kind, id) do update set revision = excluded.revision, state = excluded.state,
+      value = excluded.value, base = excluded.base
+    returning created
+  ) ${INTO_HISTORY}, created from kept returning created`
+
+const RESET = `with gone as (
+    delete from portcullis_resources where kind = $1::text and id = $2::text returning created
+  ) ${INTO_HISTORY}, coalesce((select created from gone), $3::bigint) returning created`
+
+export function json(value: JsonValue): string | null {
+  return value === null ? null : JSON.stringify(value)
 }
 
 /** What was stored when a revision was the newest. */

@@ -3,13 +3,16 @@ import type { JsonValue } from '../../model/json.ts'
 import { ChangeFeed, type FeedEvents } from './change-feed.ts'
 import { openPool } from './connection-pool.ts'
 import type { StoredResource } from './merge.ts'
-import { lock, type Queries } from './migrations.ts'
-import type { ResourceKind } from './resource-kinds.ts'
+import { beginLocked, type Queries } from './migrations.ts'
 import { keyOf } from './resources.ts'
 import { RevokedRows } from './revoked-rows.ts'
 import {
+  type ChangeBy,
   type HistoryEntry,
   type HistoryQuery,
+  insertChange,
+  json,
+  type NewRow,
   openRow,
   openRows,
   readHistory,
@@ -43,21 +46,6 @@ export interface StoreState {
   readonly isConnected: boolean
   /** Why it is not connected, or why what is stored cannot be read. */
   readonly problem: string | undefined
-}
-
-/** `reset`: the edit is gone, and the resource is what the baseline says. */
-export interface NewRow {
-  readonly kind: ResourceKind
-  readonly id: string
-  readonly state: 'set' | 'hidden' | 'reset'
-  readonly value: JsonValue
-  readonly base: JsonValue
-}
-
-export interface ChangeBy {
-  readonly author: string
-  readonly action: string
-  readonly comment: string
 }
 
 export type Planned<F> = { readonly rows: readonly NewRow[] } | { readonly failure: F }
@@ -106,7 +94,6 @@ export class Store {
     this.#revoked = new RevokedRows(this.#pool as Queries, () => this.#feed.wake())
     this.#feed = new ChangeFeed({
       connect: () => new pg.Client(connection),
-      revision: () => this.#revision,
       read: (client, isWhole) => this.#read(client as Queries, isWhole),
       look: (client) => this.#revoked.look(client as Queries),
       events: {
@@ -166,9 +153,8 @@ export class Store {
     }
     let isCommitting = false
     try {
-      await client.query('begin')
-      await lock(client, 'write')
-      const { revision, stored } = await this.#storedNow(client)
+      await beginLocked(client, 'write')
+      const { revision, stored, since } = await this.#storedNow(client)
       const planned = await plan(stored)
       const sealed = 'rows' in planned ? this.#sealed(planned.rows) : undefined
       if (sealed === undefined || sealed === 'no-key' || 'failure' in planned) {
@@ -177,12 +163,15 @@ export class Store {
         if ('failure' in planned) return { kind: 'failed', failure: planned.failure }
         return { kind: 'no-key' }
       }
-      const next = revision + 1
-      await insert(client, next, sealed, by)
+      const next = await insertChange(client, revision + 1, sealed, by)
       isCommitting = true
       await client.query('commit')
-      await this.#refresh(client)
-      return { kind: 'stored', revision: next }
+      if (since === undefined) await this.#refresh(client)
+      else {
+        this.#takeSince({ ...next, rows: [...since.rows, ...next.rows] })
+        client.release()
+      }
+      return { kind: 'stored', revision: next.revision }
     } catch (error) {
       // It is not known what state it is in: it is not used again, and with it ends its transaction.
       client.release(true)
@@ -216,8 +205,7 @@ export class Store {
     if (sealing === undefined) return 0
     const client = await this.#pool.connect()
     try {
-      await client.query('begin')
-      await lock(client, 'write')
+      await beginLocked(client, 'write')
       let count = 0
       for (const table of ['portcullis_resources', 'portcullis_history']) {
         const { rows } = await client.query(`select * from ${table}`)
@@ -260,10 +248,10 @@ export class Store {
     const since = await readRowsSince(client, known)
     if (since === undefined) {
       const { revision, rows } = await readRows(client)
-      return { revision, stored: openRows(rows, this.#options.sealing) }
+      return { revision, stored: openRows(rows, this.#options.sealing), since }
     }
     const opened = withRows(known.opened, since.rows, this.#options.sealing)
-    return { revision: since.revision, stored: [...opened.values()] }
+    return { revision: since.revision, stored: [...opened.values()], since }
   }
 
   /** So that whoever stored something sees it at once; if it fails, the feed brings it. */
@@ -278,16 +266,18 @@ export class Store {
   }
 
   async #read(client: Queries, isWhole: boolean): Promise<void> {
-    await client.query('begin isolation level repeatable read read only')
     const known = { revision: this.#revision, mark: this.#mark }
     const changes = isWhole ? undefined : await readRowsSince(client, known)
-    const whole = changes === undefined ? await readRows(client) : undefined
+    if (changes !== undefined) return this.#takeSince(changes)
+    await client.query('begin isolation level repeatable read read only')
+    const whole = await readRows(client)
     await client.query('commit')
-    if (whole !== undefined) this.#take(whole, NO_ROWS, NO_RESOURCES)
-    // Somebody else may have read more meanwhile.
-    else if (changes !== undefined && changes.revision > this.#revision) {
-      this.#take(changes, this.#rows, this.#opened)
-    }
+    this.#take(whole, NO_ROWS, NO_RESOURCES)
+  }
+
+  /** Somebody else may have read more meanwhile. */
+  #takeSince(changes: Snapshot): void {
+    if (changes.revision > this.#revision) this.#take(changes, this.#rows, this.#opened)
   }
 
   /** `rows` and `opened`: what it is a change of. */
@@ -353,42 +343,6 @@ function withRows(opened: Opened, rows: readonly SealedRow[], sealing: StoreOpti
     else all.set(nameOf(row), resource)
   }
   return all
-}
-
-async function insert(
-  client: Queries,
-  revision: number,
-  rows: readonly NewRow[],
-  { action, author, comment }: ChangeBy,
-): Promise<void> {
-  await client.query(
-    'insert into portcullis_changes (revision, action, author, comment) values ($1, $2, $3, $4)',
-    [revision, action, author, comment],
-  )
-  for (const { kind, id, state, value, base } of rows) {
-    const values = [kind, id, revision, state, json(value), json(base)]
-    await client.query(
-      `insert into portcullis_history (kind, id, revision, state, value, base, created)
-       values ($1, $2, $3, $4, $5, $6, coalesce(
-         (select created from portcullis_resources where kind = $1 and id = $2), $3))`,
-      values,
-    )
-    await client.query(
-      state === 'reset'
-        ? 'delete from portcullis_resources where kind = $1 and id = $2'
-        : `insert into portcullis_resources (kind, id, revision, state, value, base, created)
-           values ($1, $2, $3, $4, $5, $6, $3)
-           on conflict (kind, id) do update set
-             revision = $3, state = $4, value = $5, base = $6`,
-      state === 'reset' ? [kind, id] : values,
-    )
-  }
-  // Delivered when the transaction is committed, and not at all otherwise.
-  await client.query("select pg_notify('portcullis_changes', $1)", [String(revision)])
-}
-
-function json(value: JsonValue): string | null {
-  return value === null ? null : JSON.stringify(value)
 }
 
 function unavailable(error: unknown, isUnknown: boolean) {
