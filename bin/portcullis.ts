@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import own from '../package.json' with { type: 'json' }
 import { start } from '../src/cli/start.ts'
+import { sentenceOf } from '../src/diagnostics/system-error.ts'
 
 const { env, stdout } = process
 
@@ -15,7 +16,9 @@ function hasColours(): boolean {
 
 // Whoever reads what is printed may have seen enough: `portcullis validate … | head`.
 stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
+  if (error.code === 'EPIPE') return
+  process.stderr.write(`portcullis: the output cannot be written: ${sentenceOf(error)}\n`)
+  process.exit(1)
 })
 
 const code = start(

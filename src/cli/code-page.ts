@@ -2,6 +2,7 @@ import { CATALOGUE, describeCode } from '../diagnostics/catalogue.ts'
 import { nearestName } from '../diagnostics/nearest.ts'
 import { type Terminal, UsageError } from './define.ts'
 import { painter } from './paint.ts'
+import { wrapLine } from './wrap.ts'
 
 const MAX_WIDTH = 92
 
@@ -16,19 +17,17 @@ export function codePage(word: string, { colour, width = MAX_WIDTH }: Terminal):
   if (record === undefined) {
     const codes = CATALOGUE.flatMap((group) => group.codes.map(({ code }) => code))
     const meant = nearestName(word.toUpperCase(), codes)
-    throw new UsageError(
-      `no message has the code ${word}${meant ? `: did you mean ${meant}?` : ''}`,
-    )
+    throw new UsageError(`unknown code ${word}${meant ? `: did you mean ${meant}?` : ''}`)
   }
   const { code, severity, title, explanation, example } = record
   const paint = painter(colour)
   const columns = Math.min(width, MAX_WIDTH)
   const text = explanation
     .split('\n')
-    .map((line) => (/^(\s|```|[-|])/.test(line) ? line : wrapped(line, columns)))
+    .flatMap((line) => (/^(\s|```|\|)/.test(line) ? [line] : wrapLine(line, columns)))
   const where = example.stage === undefined ? '' : ` (in a rule about a ${example.stage})`
   return [
-    paint('title', `${code}: ${title}`),
+    ...wrapLine(`${code}: ${title}`, columns).map((line) => paint('title', line)),
     paint(severity === 'error' ? 'bad' : 'warn', severity),
     '',
     ...text.map((line) => paint('plain', line)),
@@ -49,16 +48,4 @@ function indented(text: string, shown: (line: string) => string): string {
     .split('\n')
     .map((line) => (line === '' ? '' : `    ${shown(line)}`))
     .join('\n')
-}
-
-function wrapped(text: string, columns: number): string {
-  const lines: string[] = []
-  let line = ''
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > columns) {
-      lines.push(line)
-      line = word
-    } else line = line === '' ? word : `${line} ${word}`
-  }
-  return [...lines, line].join('\n')
 }

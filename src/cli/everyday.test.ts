@@ -23,7 +23,7 @@ describe('portcullis help and version', () => {
     assert.match((await runWith(['help', 'lnit'])).err, /did you mean `lint`\?/)
     assert.match(
       (await runWith(['lint', '--fxi', 'a'])).err,
-      /no option `--fxi`: did you mean `--fix`/,
+      /unknown option `--fxi`: did you mean `--fix`/,
     )
     assert.match((await runWith(['why', '--limit'])).err, /`--limit` needs a value/)
     assert.match((await runWith(['schema', 'extra'])).err, /`extra` is one argument too many/)
@@ -42,7 +42,7 @@ describe('portcullis help and version', () => {
     assert.match(out, /Wrong.*:\n[\s\S]*Right:\n/)
     const unknown = await runWith(['explain', 'PC0293'])
     assert.equal(unknown.code, 2)
-    assert.match(unknown.err, /no message has the code PC0293: did you mean PC02/)
+    assert.match(unknown.err, /unknown code PC0293: did you mean PC02/)
   })
 })
 

@@ -22,6 +22,7 @@ import { testPolicies } from './test-policies.ts'
 import { token } from './token.ts'
 import { check, validate } from './validate.ts'
 import { why } from './why.ts'
+import { fitTo } from './wrap.ts'
 
 /** All commands, in the order in which they are listed. */
 export const COMMANDS: readonly Command[] = [
@@ -57,13 +58,13 @@ export async function runCommand(
 ): Promise<number> {
   const [name, ...rest] = args
   if (name === undefined) {
-    terminal.err(overview())
+    terminal.err(fitTo(overview(), terminal.width))
     return 2
   }
   if (name === 'help' || name === '--help' || name === '-h') {
     const [asked] = rest
     if (asked !== undefined) return runCommand([asked, '--help'], terminal, version)
-    terminal.out(overview())
+    terminal.out(fitTo(overview(), terminal.width))
     return 0
   }
   if (['version', '--version', '-V', '-v'].includes(name)) {
@@ -75,7 +76,7 @@ export async function runCommand(
     const names = [...COMMANDS.map((one) => one.name), 'help', 'version']
     const meant = nearestName(name, names)
     const hint = meant === undefined ? 'see `portcullis help`' : `did you mean \`${meant}\`?`
-    terminal.err(`portcullis: no command is called \`${name}\`: ${hint}\n`)
+    terminal.err(`portcullis: unknown command \`${name}\`: ${hint}\n`)
     return 2
   }
   return invoke(command, rest, terminal)

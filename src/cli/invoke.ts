@@ -1,4 +1,5 @@
 import { type Command, type Terminal, UsageError } from './define.ts'
+import { fitTo } from './wrap.ts'
 
 /** Runs a command with the arguments that follow its name: the exit code. */
 export async function invoke(
@@ -7,14 +8,15 @@ export async function invoke(
   terminal: Terminal,
 ): Promise<number> {
   if (args.includes('--help') || args.includes('-h')) {
-    terminal.out(`${command.help}\n`)
+    terminal.out(`${fitTo(command.help, terminal.width)}\n`)
     return 0
   }
   try {
     return await command.run(args, terminal)
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
-    terminal.err(`portcullis ${command.name}: ${error.message}\n\n${command.help}\n`)
+    const said = `portcullis ${command.name}: ${error.message}\n\n${command.help}\n`
+    terminal.err(fitTo(said, terminal.width))
     return 2
   }
 }

@@ -23,7 +23,7 @@ function messageOf(
       ? nearestName(name, namesOf(options, allowNegative))
       : undefined
     const hint = meant === undefined ? '' : `: did you mean \`--${meant}\`?`
-    return `there is no option \`${option.replace(/=.*$/, '')}\`${hint}`
+    return `unknown option \`${option.replace(/=.*$/, '')}\`${hint}`
   }
   if (code === 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE') {
     const long = /--[\w-]+/.exec(message)?.[0] ?? option

@@ -155,7 +155,7 @@ for (const command of COMMANDS) {
   const own = new Set<string>()
   for (const option of optionsOf(command)) {
     const { err } = await runWith([command.name, option, '--no-such-option'])
-    if (!err.includes(`no option \`${option}\``)) own.add(option)
+    if (!err.includes(`unknown option \`${option}\``)) own.add(option)
   }
   COMPLETED.set(command.name, own)
 }
@@ -181,7 +181,7 @@ describe('every command', () => {
     it(`${name}: an option that it does not have is a usage error, with the one that was meant`, async () => {
       const unknown = await runWith([name, '--no-such-option'])
       assert.equal(unknown.code, 2)
-      assert.match(unknown.err, /there is no option `--no-such-option`/)
+      assert.match(unknown.err, /unknown option `--no-such-option`/)
       assert.equal(unknown.out, '')
       for (const option of optionsOf(command)) {
         if (!option.startsWith('--') || option.length < 6) continue
@@ -200,7 +200,7 @@ describe('every command', () => {
       if (!/--format\b/.test(help)) continue
       assert.match(help, /--json/, name)
       const { err } = await runWith([name, '--format', 'no-such-format', 'x', 'y'])
-      assert.doesNotMatch(err, /there is no option/, name)
+      assert.doesNotMatch(err, /unknown option/, name)
     }
   })
 })

@@ -17,6 +17,8 @@ const SENTENCES: Readonly<Record<string, string>> = {
   EHOSTUNREACH: 'the host cannot be reached',
   ENETUNREACH: 'the network cannot be reached',
   ETIMEDOUT: 'it did not respond in time',
+  // Of `fetch`, which has no code for it.
+  'bad port': 'its port is reserved for another protocol',
   ERR_ENCODING_INVALID_ENCODED_DATA: 'it is not UTF-8 text',
 }
 
@@ -35,5 +37,5 @@ export function whyUnwritable(error: unknown): string {
 /** Why the system did not do something, in words instead of `ENOENT`. */
 export function sentenceOf(error: unknown): string {
   const { code, message } = error as { readonly code?: string; readonly message?: string }
-  return SENTENCES[code ?? ''] ?? message ?? String(error)
+  return SENTENCES[code ?? ''] ?? SENTENCES[message ?? ''] ?? message ?? String(error)
 }
