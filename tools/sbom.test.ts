@@ -31,3 +31,11 @@ it('the list of parts names every bundled package, with version, licence and dig
   })
   assert.equal(document.components[1].name, 'node')
 })
+
+it('it names the libraries of the system that images have', () => {
+  const product = { name: 'portcullis', version: '1.0.0', license: 'Apache-2.0' }
+  const libc = { name: 'libc6', version: '2.36-9', cpu: 'x64' } as const
+  const document = JSON.parse(renderSbom(root, product, [], [libc]))
+  const found = document.components.find(({ name }: { name: string }) => name === 'libc6')
+  assert.equal(found?.version, '2.36-9')
+})

@@ -67,3 +67,21 @@ describe('the guide to an installation', options, () => {
     assert.deepEqual(diagnostics, [])
   })
 })
+
+describe('what the charts say of themselves', () => {
+  const text = (path: string) => readFileSync(join(ROOT, 'charts', path), 'utf8')
+
+  it('no image is published, neither in the notes nor in the README of the control plane', () => {
+    for (const path of ['portcullis/templates/NOTES.txt', 'portcullis/README.md']) {
+      assert.match(text(path), /No image is published yet/, path)
+    }
+  })
+
+  it('how the access log is written less, and what native histograms need', () => {
+    const readme = text('portcullis-standalone/README.md')
+    assert.match(readme, /Every request is a line of the access log[\s\S]*accessLog:\n\s+filter:/)
+    for (const path of ['portcullis-standalone/values.yaml', 'portcullis/values.yaml']) {
+      assert.match(text(path), /# -- Reads native histograms; needs Prometheus .* operator 0\.88/)
+    }
+  })
+})
