@@ -155,7 +155,7 @@ export class ModelCall {
     return this.#reservation?.decisions ?? []
   }
 
-  /** All of it is over: `llm` in expressions of the log. */
+  /** All of it is over: `llm` in expressions of the log, and of limits, which settle last. */
   finish(exchange: Exchange): void {
     const { response } = this
     response?.finish()
@@ -170,7 +170,6 @@ export class ModelCall {
       ...(usage === undefined ? {} : tokensOf(usage)),
       ...(this.priced?.cost === undefined ? {} : { cost: costOf(this.priced.cost) }),
     }
-    // Limits may count what expressions make of all this.
     this.#reservation?.settle((limit) => (isServed ? this.#used(limit, usage) : 0))
   }
 
