@@ -57,7 +57,8 @@ request. Only \`iss\` and \`aud\` are compared, if they are given: a token of an
 or for another audience is rejected, and Permissive policies show its claims to no rule.
 Without a certificate a listener that requires one closes the connection. The source is
 taken as given, for the connection and the request alike:
-X-Forwarded-For, trustedHops and the PROXY protocol are not applied. Rate limits and
+X-Forwarded-For, trustedHops and the PROXY protocol are not applied. Headers are read as in
+HTTP/1.1, without blanks around their values; HTTP/2 rejects those with 400. Rate limits and
 external authorization are not evaluated. Without a body it is a request that has none, and
 what a rule of an AI backend decides by the model is not known, nor what rules about MCP
 decide. With a message of MCP as the body, rules about tools, prompts and resources are
