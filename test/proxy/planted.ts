@@ -60,7 +60,8 @@ const restores: (() => void)[] = []
 
 /** Has a method throw before it does what it does. */
 function plantIn(owner: object, name: string, place: string): void {
-  const own = Object.getOwnPropertyDescriptor(owner, name)
+  const found = Object.getOwnPropertyDescriptor(owner, name)
+  const own = found ?? Object.getOwnPropertyDescriptor(Object.getPrototypeOf(owner), name)
   if (own === undefined) throw new Error(`nothing is called ${name}`)
   const call = (own.value ?? own.get) as Method
   const tripping = function (this: unknown, ...values: never[]) {
@@ -69,7 +70,10 @@ function plantIn(owner: object, name: string, place: string): void {
   }
   const changed = own.get === undefined ? { value: tripping } : { get: tripping }
   Object.defineProperty(owner, name, { ...own, ...changed })
-  restores.push(() => Object.defineProperty(owner, name, own))
+  restores.push(() => {
+    if (found === undefined) Reflect.deleteProperty(owner, name)
+    else Object.defineProperty(owner, name, found)
+  })
 }
 
 /** Prototypes of what the request path calls, whatever the configuration. */
