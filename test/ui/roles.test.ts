@@ -107,7 +107,8 @@ describe('roles in the UI', { skip: WITHOUT_BROWSER || SKIPPED }, () => {
     await page.goto(`${base}/ui/history`)
     await page.getByText('by alice', { exact: false }).first().waitFor()
     await page.goto(`${base}/ui/settings`)
-    assert.ok(await page.getByLabel('Log level').first().isEnabled())
+    // Waits until it is enabled: the role is known a moment after the page.
+    await page.getByLabel('Log level').first().click({ trial: true })
     await context.close()
   })
 })
