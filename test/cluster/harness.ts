@@ -195,7 +195,7 @@ export class Cluster {
 
   /**
    * Kills the API server and starts another one in its place, which knows the objects and not what
-   * happened to them before: a watch that wants to go on from then is too old for it (410).
+   * happened to them before: a watch that wants to go on from then may be too old for it (410).
    */
   async restartApiServer(): Promise<void> {
     const state = dirname(this.kubeconfig)
