@@ -1,11 +1,19 @@
-import { readFile } from 'node:fs/promises'
-import type { Ask, Question } from '../exchange/ask.ts'
+import type { Ask } from '../exchange/ask.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { ValidPolicy } from '../model/policy.ts'
+import {
+  type Connect,
+  type CredentialQuestion,
+  connectorOf,
+  type Environment,
+  FORM,
+  fetchText,
+  NO_BODY,
+  trimmedFile,
+} from './credential-source.ts'
 import type { CompileContext } from './define.ts'
 import { type Fetched, KeptCredentials, type NoCredential } from './kept-credential.ts'
 import type { AwsCredentials } from './sigv4.ts'
-import { parseHost } from './target.ts'
 
 /* Credentials of AWS that the environment gives, in the order in which the SDKs look. */
 
@@ -13,12 +21,9 @@ export type FindAws = (
   exchange: Exchange,
 ) => AwsCredentials | NoCredential | Promise<AwsCredentials | NoCredential>
 
-type Environment = Readonly<Record<string, string | undefined>>
-type Connect = (origin: string) => Ask | undefined
 type Source = (exchange: Exchange) => Promise<Fetched<AwsCredentials>>
 
 const TIMEOUT = 5_000
-const MAX_BYTES = 65_536
 const DEFAULT_LIFE = 60_000
 
 export function openAwsCredentials(policy: ValidPolicy, context: CompileContext): FindAws {
@@ -32,10 +37,7 @@ export function openAwsCredentials(policy: ValidPolicy, context: CompileContext)
     }
     return () => found
   }
-  const source = sourceIn(env, context.world.date ?? Date.now, (origin) => {
-    const target = parseHost(origin)
-    return target === undefined ? undefined : context.connect(target, policy, '1.1')
-  })
+  const source = sourceIn(env, context.world.date ?? Date.now, connectorOf(policy, context))
   const kept = context.kept(policy, () => new KeptCredentials<AwsCredentials>(), 'aws')
   return (exchange) => kept.find('', context.now, () => source(exchange))
 }
@@ -66,7 +68,7 @@ function webIdentity(
   const usual = region === undefined ? 'sts.amazonaws.com' : `sts.${region}.amazonaws.com`
   const ask = connect((env['AWS_ENDPOINT_URL_STS'] ?? `https://${usual}`).replace(/\/+$/, ''))
   return async (exchange) => {
-    const token = await textOf(file)
+    const token = await trimmedFile(file)
     if (token === '') return failed('the web identity token cannot be read')
     const form = new URLSearchParams({
       Action: 'AssumeRoleWithWebIdentity',
@@ -78,10 +80,7 @@ function webIdentity(
     const said = await call(exchange, ask, {
       method: 'POST',
       path: '/',
-      headers: [
-        ['content-type', 'application/x-www-form-urlencoded'],
-        ['accept', 'application/json'],
-      ],
+      headers: FORM,
       body: Buffer.from(form.toString()),
     })
     const found = jsonIn(said, (all) => {
@@ -101,7 +100,7 @@ function container(text: string, env: Environment, date: () => number, connect: 
   return async (exchange) => {
     if (url === null || ask === undefined) return failed('the endpoint of the container is not one')
     const file = env['AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE']
-    const token = isText(file) ? await textOf(file) : env['AWS_CONTAINER_AUTHORIZATION_TOKEN']
+    const token = isText(file) ? await trimmedFile(file) : env['AWS_CONTAINER_AUTHORIZATION_TOKEN']
     const headers = isText(token) ? ([['authorization', token]] as const) : []
     const path = `${url.pathname}${url.search}`
     const said = await call(exchange, ask, { method: 'GET', path, headers, body: NO_BODY })
@@ -145,27 +144,22 @@ function machine(env: Environment, date: () => number, connect: Connect): Source
 }
 
 const ROLES = '/latest/meta-data/iam/security-credentials/'
-const NO_BODY = new Uint8Array()
 
 type Fields = Readonly<Record<string, unknown>>
 
 function failed(detail: string): Fetched<AwsCredentials> {
-  return { value: { detail: `aws credentials: ${detail}` }, life: 0 }
+  return { value: { detail: `${WHAT}: ${detail}` }, life: 0 }
 }
 
-/** The text of a response with status 200. */
+const WHAT = 'aws credentials'
+
 async function call(
   exchange: Exchange,
   ask: Ask | undefined,
-  question: Pick<Question, 'method' | 'path' | 'headers' | 'body'>,
+  question: CredentialQuestion,
 ): Promise<string | NoCredential> {
-  const none = (detail: string) => ({ detail: `aws credentials: ${detail}` })
-  if (ask === undefined) return none('nothing in the environment gives any')
-  const whole = { ...question, authority: '', timeout: TIMEOUT, maxBytes: MAX_BYTES }
-  const answer = await ask(exchange, whole)
-  if ('failure' in answer) return none(answer.failure)
-  if (answer.status !== 200) return none(`status ${answer.status}`)
-  return Buffer.from(answer.body).toString('utf8')
+  if (ask === undefined) return { detail: `${WHAT}: nothing in the environment gives any` }
+  return fetchText(exchange, ask, question, { what: WHAT, timeout: TIMEOUT })
 }
 
 function jsonIn(
@@ -201,11 +195,4 @@ function read(
   const until = typeof end === 'number' ? end * 1_000 : Date.parse(String(end))
   const life = Number.isNaN(until) ? DEFAULT_LIFE : Math.max(0, until - date())
   return { value: { accessKeyId, secretAccessKey, sessionToken }, life }
-}
-
-async function textOf(file: string): Promise<string> {
-  return readFile(file, 'utf8').then(
-    (text) => text.trim(),
-    () => '',
-  )
 }

@@ -1,34 +1,40 @@
-import { readFile } from 'node:fs/promises'
-import type { Answer, Ask, NoResponse, Question } from '../exchange/ask.ts'
+import type { Ask } from '../exchange/ask.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import { secretText } from '../model/secret.ts'
 import type { AzureIdentity, UserAssigned } from './azure-identity.ts'
+import {
+  type Connect,
+  type CredentialQuestion,
+  connectorOf,
+  type Environment,
+  FORM,
+  fetchText,
+  NO_BODY,
+  trimmedFile,
+} from './credential-source.ts'
 import type { CompileContext } from './define.ts'
 import { type Fetched, KeptCredentials, type NoCredential } from './kept-credential.ts'
 import { isSendable } from './sent-key.ts'
-import { parseHost } from './target.ts'
 
 /** The token that is sent on behalf of a request. */
 export type FindToken = (
   exchange: Exchange,
 ) => string | NoCredential | Promise<string | NoCredential>
 
-type Environment = Readonly<Record<string, string | undefined>>
-
 /** How a token is requested; made anew each time, since files and secrets are rotated. */
 type Request = (scope: string) => Promise<Asked | NoCredential>
 
 interface Asked {
   readonly ask: Ask
-  readonly question: Pick<Question, 'method' | 'path' | 'headers' | 'body'>
+  readonly question: CredentialQuestion
 }
 
 const COGNITIVE = 'https://cognitiveservices.azure.com/.default'
 const FOUNDRY = 'https://ai.azure.com/.default'
 const TIMEOUT = 10_000
-const MAX_BYTES = 65_536
 const DEFAULT_LIFE = 60_000
+
 /** Tokens outlive a reload as long as the policy stays the same. */
 export function openAzureTokens(
   identity: AzureIdentity,
@@ -36,10 +42,7 @@ export function openAzureTokens(
   context: CompileContext,
 ): FindToken {
   const environment = context.world.environment ?? process.env
-  const request = requestFor(identity, environment, (origin) => {
-    const target = parseHost(origin)
-    return target === undefined ? undefined : context.connect(target, policy, '1.1')
-  })
+  const request = requestFor(identity, environment, connectorOf(policy, context))
   const kept = context.kept(policy, () => new KeptCredentials<string>(), 'azure')
   return (exchange) => {
     const scope = identity.scope ?? scopeFor(exchange.providerHost)
@@ -50,8 +53,6 @@ export function openAzureTokens(
 function scopeFor(host: string | undefined): string {
   return host?.endsWith('.services.ai.azure.com') === true ? FOUNDRY : COGNITIVE
 }
-
-type Connect = (origin: string) => Ask | undefined
 
 function requestFor(identity: AzureIdentity, env: Environment, connect: Connect): Request {
   switch (identity.kind) {
@@ -106,10 +107,7 @@ function byFile(env: Environment, connect: Connect): Request {
   }
   const post = tokenEndpoint(tenant, env, connect)
   return async (scope) => {
-    const text = await readFile(file, 'utf8').then(
-      (read) => read.trim(),
-      () => '',
-    )
+    const text = await trimmedFile(file)
     if (text === '') return { detail: 'the federated token cannot be read' }
     const assertion = { client_assertion_type: ASSERTION, client_assertion: text }
     return post({ client_id: client, ...assertion, scope })
@@ -126,11 +124,6 @@ function tokenEndpoint(tenant: string, env: Environment, connect: Connect) {
     return { ask, question: { method: 'POST', path, headers: FORM, body: Buffer.from(body) } }
   }
 }
-
-const FORM = [
-  ['content-type', 'application/x-www-form-urlencoded'],
-  ['accept', 'application/json'],
-] as const
 
 /** App Service and its like have an endpoint of their own; virtual machines have the usual one. */
 function fromMachine(user: UserAssigned | undefined, env: Environment, connect: Connect): Request {
@@ -155,7 +148,6 @@ function fromMachine(user: UserAssigned | undefined, env: Environment, connect: 
 
 const NOWHERE = 'http://169.254.169.254'
 const MACHINE = [['metadata', 'true']] as const
-const NO_BODY = new Uint8Array()
 
 async function fetchToken(
   exchange: Exchange,
@@ -165,17 +157,17 @@ async function fetchToken(
   const asked = await request(scope)
   if ('detail' in asked) return { value: asked, life: 0 }
   const { ask, question } = asked
-  const whole = { ...question, authority: '', timeout: TIMEOUT, maxBytes: MAX_BYTES }
-  return readToken(await ask(exchange, whole))
+  const said = await fetchText(exchange, ask, question, { what: WHAT, timeout: TIMEOUT })
+  return typeof said === 'string' ? readToken(said) : { value: said, life: 0 }
 }
 
-function readToken(answer: Answer | NoResponse): Fetched<string> {
-  const failed = (detail: string) => ({ value: { detail: `azure token: ${detail}` }, life: 0 })
-  if ('failure' in answer) return failed(answer.failure)
-  if (answer.status !== 200) return failed(`status ${answer.status}`)
+const WHAT = 'azure token'
+
+function readToken(text: string): Fetched<string> {
+  const failed = (detail: string) => ({ value: { detail: `${WHAT}: ${detail}` }, life: 0 })
   let said: { readonly access_token?: unknown; readonly expires_in?: unknown } | null
   try {
-    said = JSON.parse(Buffer.from(answer.body).toString('utf8'))
+    said = JSON.parse(text)
   } catch {
     return failed('not JSON')
   }

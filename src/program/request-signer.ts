@@ -1,7 +1,7 @@
 import type { Exchange } from '../exchange/exchange.ts'
 import { headerEdit } from '../exchange/header-edit.ts'
 import type { AiProvider, Endpoint } from '../model/backend.ts'
-import { secretText } from '../model/secret.ts'
+import { writtenCredentials } from '../policies/aws-keys.ts'
 import type { BackendAuth } from '../policies/backend-auth/schema.ts'
 import { signAws } from '../policies/sigv4.ts'
 
@@ -16,16 +16,12 @@ export function requestSigner(
   date: () => number,
 ): RequestSigner | undefined {
   if (auth?.kind !== 'aws') return undefined
-  const { accessKeyId, secretAccessKey, sessionToken, service } = auth
+  const { service } = auth
   const region = auth.region ?? String(options.region ?? '')
-  const written = accessKeyId !== undefined && {
-    accessKeyId,
-    secretAccessKey: (secretAccessKey && secretText(secretAccessKey)?.trim()) ?? '',
-    sessionToken: sessionToken && secretText(sessionToken)?.trim(),
-  }
+  const written = writtenCredentials(auth)
   const host = hostOf(endpoint)
   return (exchange, body) => {
-    const credentials = written || exchange.awsCredentials
+    const credentials = written ?? exchange.awsCredentials
     if (credentials === undefined) return false
     const query = exchange.search.slice(1)
     const request = { method: exchange.request.method, path: exchange.path, query, body }

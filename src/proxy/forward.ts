@@ -109,8 +109,9 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
 
   connected(connection: UpstreamConnection): void {
     try {
-      if (connection.isClosed) this.#isOver || this.start()
-      else if (this.#isOver) connection.release()
+      if (connection.isClosed) {
+        if (!this.#isOver) this.start()
+      } else if (this.#isOver) connection.release()
       else this.#send(connection)
     } catch (error) {
       this.#broke(error, 'delivery')

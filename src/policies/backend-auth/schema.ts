@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { JsonObject } from '../../model/json.ts'
 import type { SecretRef } from '../../model/secret.ts'
+import { areWhole, awsKeys } from '../aws-keys.ts'
 import { type AzureIdentity, azureIdentity } from '../azure-identity.ts'
 import { type SentLocation, sentLocation } from '../credential-location.ts'
 import { secret } from '../materials.ts'
@@ -21,16 +22,10 @@ const key = () =>
   ])
 
 const awsShape = {
-  accessKeyId: z
-    .string()
-    .regex(/^[A-Za-z0-9]{4,128}$/)
-    .optional()
-    .describe(
-      'The id of the access key. Without one, the credentials are those of the environment: ' +
-        'variables, a web identity, a container or the machine.',
-    ),
-  secretAccessKey: secret().optional().describe('The secret access key: its text, or `{file}`.'),
-  sessionToken: secret().optional().describe('The token of temporary credentials.'),
+  ...awsKeys(
+    'The id of the access key. Without one, the credentials are those of the environment: ' +
+      'variables, a web identity, a container or the machine.',
+  ),
   region: z
     .string()
     .regex(/^[a-z0-9-]{1,32}$/)
@@ -43,17 +38,7 @@ const awsShape = {
     .describe('The service that requests are signed for.'),
 }
 
-const aws = () =>
-  aliased(awsShape, { serviceName: 'service' }).check(({ value, issues }) => {
-    const { accessKeyId, secretAccessKey, sessionToken } = value
-    if (accessKeyId !== undefined && secretAccessKey !== undefined) return
-    const given = Object.entries({ accessKeyId, secretAccessKey, sessionToken })
-    const [[name] = []] = given.filter(([, one]) => one !== undefined)
-    if (name === undefined) return
-    const hint = 'give `accessKeyId` and `secretAccessKey`, or neither'
-    const missing = accessKeyId === undefined ? 'accessKeyId' : 'secretAccessKey'
-    issues.push(issue(value, `\`${missing}\` is missing`, { rule: 'missing', hint }))
-  })
+const aws = () => aliased(awsShape, { serviceName: 'service' }).check(areWhole)
 
 const TOKEN_TYPES = {
   AccessToken: 'urn:ietf:params:oauth:token-type:access_token',

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Answer, Ask, NoResponse } from '../../exchange/ask.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
 import { secretText } from '../../model/secret.ts'
+import { FORM } from '../credential-source.ts'
 import { isSendable } from '../sent-key.ts'
 import type { TokenExchange } from './schema.ts'
 
@@ -79,11 +80,7 @@ export class ExchangedTokens {
       method: 'POST',
       path,
       authority: '',
-      headers: [
-        ['content-type', 'application/x-www-form-urlencoded'],
-        ['accept', 'application/json'],
-        ...form.headers,
-      ],
+      headers: [...FORM, ...form.headers],
       body: new TextEncoder().encode(form.body),
       timeout,
       maxBytes: MAX_BYTES,

@@ -2,8 +2,8 @@ import { readJson } from '../../cel/values/json-read.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
 import type { CallWebhook, WebhookVerdict } from '../../exchange/webhook.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
-import { secretText } from '../../model/secret.ts'
 import { type FindAws, openAwsCredentials } from '../aws-credentials.ts'
+import { writtenCredentials } from '../aws-keys.ts'
 import type { CompileContext } from '../define.ts'
 import { isNone } from '../kept-credential.ts'
 import { signAws } from '../sigv4.ts'
@@ -81,16 +81,8 @@ function credentialsOf(
   policy: ValidPolicy,
   context: CompileContext,
 ): FindAws {
-  const { accessKeyId, secretAccessKey, sessionToken } = policies.backendAuth?.aws ?? {}
-  if (accessKeyId === undefined || secretAccessKey === undefined) {
-    return openAwsCredentials(policy, context)
-  }
-  const found = {
-    accessKeyId,
-    secretAccessKey: secretText(secretAccessKey)?.trim() ?? '',
-    sessionToken: sessionToken && secretText(sessionToken)?.trim(),
-  }
-  return () => found
+  const found = writtenCredentials(policies.backendAuth?.aws ?? {})
+  return found === undefined ? openAwsCredentials(policy, context) : () => found
 }
 
 /** What a policy of the guardrail blocked; all else of an intervention is masked. */

@@ -1,6 +1,6 @@
 import * as z from 'zod'
+import { areWhole, awsKeys } from '../aws-keys.ts'
 import { azureCredential } from '../azure-identity.ts'
-import { secret } from '../materials.ts'
 import { choice, duration, scalar } from '../scalars.ts'
 import { keyCredential } from '../sent-key.ts'
 import { issue } from '../shapes.ts'
@@ -106,23 +106,8 @@ const bedrockAuth = () =>
   z
     .strictObject({
       aws: z
-        .strictObject({
-          accessKeyId: z
-            .string()
-            .regex(/^[A-Za-z0-9]{4,128}$/)
-            .describe('The id of the access key.'),
-          secretAccessKey: secret().describe('The secret access key: its text, or `{file}`.'),
-          sessionToken: secret().optional().describe('The token of temporary credentials.'),
-        })
-        .partial()
-        .check(({ value, issues }) => {
-          const { accessKeyId, secretAccessKey, sessionToken } = value
-          const isWhole = accessKeyId !== undefined && secretAccessKey !== undefined
-          const isNone = (accessKeyId ?? secretAccessKey ?? sessionToken) === undefined
-          if (isWhole || isNone) return
-          const hint = 'give `accessKeyId` and `secretAccessKey`, or neither'
-          issues.push(issue(value, 'half of a credential', { rule: 'missing', hint }))
-        })
+        .strictObject(awsKeys('The id of the access key.'))
+        .check(areWhole)
         .describe('Credentials of AWS; without any, those of the environment.'),
     })
     .describe('The credential that the service is sent.')

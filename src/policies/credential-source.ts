@@ -1,0 +1,53 @@
+import { readFile } from 'node:fs/promises'
+import type { Ask, Question } from '../exchange/ask.ts'
+import type { Exchange } from '../exchange/exchange.ts'
+import type { ValidPolicy } from '../model/policy.ts'
+import type { CompileContext } from './define.ts'
+import type { NoCredential } from './kept-credential.ts'
+import { parseHost } from './target.ts'
+
+/* How credentials are fetched from whoever gives them out: a cloud, a container, a machine. */
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Undefined: it is not the origin of a URL. */
+export type Connect = (origin: string) => Ask | undefined
+
+export type CredentialQuestion = Pick<Question, 'method' | 'path' | 'headers' | 'body'>
+
+const MAX_BYTES = 65_536
+
+export const NO_BODY = new Uint8Array()
+
+export const FORM = [
+  ['content-type', 'application/x-www-form-urlencoded'],
+  ['accept', 'application/json'],
+] as const
+
+export function connectorOf(policy: ValidPolicy, context: CompileContext): Connect {
+  return (origin) => {
+    const target = parseHost(origin)
+    return target === undefined ? undefined : context.connect(target, policy, '1.1')
+  }
+}
+
+/** The text of a response with status 200; `what` is not there otherwise. */
+export async function fetchText(
+  exchange: Exchange,
+  ask: Ask,
+  question: CredentialQuestion,
+  { what, timeout }: { readonly what: string; readonly timeout: number },
+): Promise<string | NoCredential> {
+  const answer = await ask(exchange, { ...question, authority: '', timeout, maxBytes: MAX_BYTES })
+  if ('failure' in answer) return { detail: `${what}: ${answer.failure}` }
+  if (answer.status !== 200) return { detail: `${what}: status ${answer.status}` }
+  return Buffer.from(answer.body).toString('utf8')
+}
+
+/** Empty if it cannot be read. */
+export function trimmedFile(file: string): Promise<string> {
+  return readFile(file, 'utf8').then(
+    (text) => text.trim(),
+    () => '',
+  )
+}
