@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,6 +22,9 @@ const PEER = { name: 'mcp-proxy', version: '6.7.19' }
 const ROUNDS = 3
 const CALLS = Number(process.env['BENCH_CALLS'] ?? 2_000)
 const SESSIONS = Number(process.env['BENCH_SESSIONS'] ?? 10_000)
+/** Sessions with something of their own behind them: a stream, a program. */
+const STREAMS = Number(process.env['BENCH_STREAMS'] ?? 2_000)
+const PROGRAMS = Number(process.env['BENCH_PROGRAMS'] ?? 60)
 const CONNECTIONS = 4
 
 interface Contender {
@@ -34,13 +37,15 @@ interface Contender {
 export async function mcp(): Promise<Report> {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-mcp-bench-'))
   try {
-    const { contenders, missing } = await startAll(folder)
+    const { contenders, missing, sse, programs } = await startAll(folder)
     const costs = new Map<string, number[]>(contenders.map(({ name }) => [name, []]))
     for (const own of contenders) await measure(own, CALLS / 4)
     for (let round = 0; round < ROUNDS; round++) {
       for (const own of contenders) costs.get(own.name)?.push(await measure(own, CALLS))
     }
     const held = await sessions(contenders[1] as Contender)
+    const streamed = await openSessions(sse, STREAMS)
+    const piped = await openSessions(programs, PROGRAMS)
     const direct = figure(costs.get('server alone') ?? []).median
     const rows = contenders.map(({ name }) => {
       const all = costs.get(name) ?? []
@@ -53,7 +58,9 @@ export async function mcp(): Promise<Report> {
       intro: [
         `CPU time of the process and its children for each \`tools/call\`, ${CALLS} calls in each of`,
         `${ROUNDS} interleaved rounds over ${CONNECTIONS} connections, each response checked. ${pinning}`,
-        'Programs on stdio are children, and counted with whoever started them.',
+        'Programs on stdio are children, and counted with whoever started them. Sessions are open at',
+        'once; a session over SSE has a stream to its server, one over stdio a program, whose own',
+        'memory is not counted.',
         ...missing,
       ],
       targets: [
@@ -62,6 +69,18 @@ export async function mcp(): Promise<Report> {
           wanted: '< 1 kB',
           measured: `${held.toFixed(2)} kB`,
           met: held < 1,
+        },
+        {
+          what: `memory for each of ${STREAMS} sessions over SSE`,
+          wanted: '< 64 kB',
+          measured: `${streamed.toFixed(1)} kB`,
+          met: streamed < 64,
+        },
+        {
+          what: `memory of the gateway for each of ${PROGRAMS} sessions over stdio`,
+          wanted: '< 128 kB',
+          measured: `${piped.toFixed(1)} kB`,
+          met: piped < 128,
         },
       ],
       tables: [{ title: 'tools/call', columns: ['', 'µs', 'range', 'of the server alone'], rows }],
@@ -73,7 +92,7 @@ export async function mcp(): Promise<Report> {
 }
 
 async function startAll(folder: string) {
-  const [server = 0, own = 0, piped = 0, other = 0] = await freePorts(4)
+  const [server = 0, own = 0, piped = 0, other = 0, streamed = 0, small = 0] = await freePorts(6)
   const node = process.execPath
   const alone = start('proxy', node, [SERVER, 'http', String(server)])
   const config = (name: string, port: number, target: object) => {
@@ -110,9 +129,26 @@ async function startAll(folder: string) {
     const started = start('proxy', node, args)
     contenders.push({ name: `${PEER.name} ${PEER.version}, stdio`, url: at(other), started })
   }
-  for (const { name, url, started } of contenders) await ready(name, url, started)
-  return { contenders, missing }
+  const sse: Contender = {
+    name: 'Portcullis, SSE',
+    url: at(streamed),
+    started: config('sse', streamed, { sse: { host: `127.0.0.1:${server}` } }),
+  }
+  const programs: Contender = {
+    name: 'Portcullis, small programs',
+    url: at(small),
+    started: config('programs', small, { stdio: { cmd: 'sed', args: ['-u', '-E', GREETING] } }),
+  }
+  for (const { name, url, started } of [...contenders, sse, programs]) {
+    await ready(name, url, started)
+  }
+  return { contenders, missing, sse, programs }
 }
+
+/** As much of a server as a handshake needs, in a program that is small. */
+const GREETING =
+  's/.*"id":([0-9]+).*/{"jsonrpc":"2.0","id":\\1,"result":{"protocolVersion":"2025-06-18",' +
+  '"capabilities":{},"serverInfo":{"name":"b","version":"1"}}}/'
 
 /** Kept for the next time; a sentence where it cannot be had. */
 function findPeer(): string {
@@ -191,6 +227,46 @@ async function sessions({ url, started }: Contender): Promise<number> {
   await begin(SESSIONS)
   agent.destroy()
   return Math.max(0, ((residentOf(started.pid) - before) * 1_000) / SESSIONS)
+}
+
+/** The same for sessions that stay open, without what the programs behind them have. */
+async function openSessions({ url, started }: Contender, count: number): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
+  const begin = async (some: number) => {
+    const ids: string[] = []
+    for (let i = 0; i < some; i += 20) {
+      const batch = Array.from({ length: Math.min(20, some - i) }, () => initialize(url, agent))
+      ids.push(...(await Promise.all(batch)))
+    }
+    return ids
+  }
+  // What opens sessions is compiled, and its heap has its size.
+  const first = await begin(count)
+  await Promise.all(first.map((id) => end(url, agent, id)))
+  await pause(1_000)
+  const before = ownResident(started.pid)
+  await begin(count)
+  await pause(1_000)
+  const after = ownResident(started.pid)
+  agent.destroy()
+  return Math.max(0, ((after - before) * 1_000) / count)
+}
+
+/** In MB, of the gateway without its children. */
+function ownResident(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return (Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) * 1_024) / 1e6
+}
+
+function end(url: string, agent: Agent, session: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'mcp-session-id': session }
+    const sent = request(url, { method: 'DELETE', agent, headers }, (response) => {
+      response.resume().on('end', resolve)
+    })
+    sent.on('error', reject)
+    sent.end()
+  })
 }
 
 interface Posted {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import { createInterface } from 'node:readline'
 
-/** A server with one tool that does nothing: `http PORT`, or `stdio`. */
+/** A server with one tool that does nothing: `http PORT`, which speaks SSE as well, or `stdio`. */
 const [how, port] = process.argv.slice(2)
 
 interface Asked {
@@ -35,10 +35,27 @@ if (how === 'stdio') {
     if (text !== undefined) process.stdout.write(`${text}\n`)
   })
 } else {
+  const streams = new Map<string, ServerResponse>()
   createServer((request, response) => {
     const pieces: Buffer[] = []
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://b')
+    if (pathname === '/sse') {
+      const id = randomUUID()
+      streams.set(id, response)
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(`event: endpoint\ndata: /messages?session=${id}\n\n`)
+      response.on('close', () => streams.delete(id))
+      return
+    }
     request.on('data', (piece: Buffer) => pieces.push(piece))
     request.on('end', () => {
+      if (pathname === '/messages') {
+        const text = respond(JSON.parse(Buffer.concat(pieces).toString()) as Asked)
+        response.writeHead(202).end()
+        const stream = streams.get(searchParams.get('session') ?? '')
+        if (text !== undefined) stream?.write(`event: message\ndata: ${text}\n\n`)
+        return
+      }
       if (request.method !== 'POST') {
         response.writeHead(405).end()
         return

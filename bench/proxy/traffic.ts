@@ -119,7 +119,12 @@ const BODY_TARGETS: ReadonlyMap<number, Pick<Form, 'toNginx' | 'toEnvoy'>> = new
 
 const STREAMS = { connections: 8, streams: 8 }
 
-function http2Forms(field: Field, { h2load }: Tools, rounds: number): readonly Form[] {
+/** Small requests and unary calls, on few connections with several streams each. */
+export function http2Forms(
+  field: Field,
+  { h2load }: Pick<Tools, 'h2load'>,
+  rounds: number,
+): readonly Form[] {
   if (h2load === undefined) return []
   const message = join(field.folder, 'message')
   writeFileSync(message, GRPC_MESSAGE)
@@ -128,6 +133,8 @@ function http2Forms(field: Field, { h2load }: Tools, rounds: number): readonly F
     {
       name: 'HTTP/2 over TLS, small',
       rounds,
+      toNginx: 2,
+      aim: ', aim 1.5 x',
       slice: (proxy, seconds) => {
         const load = { url: `${secured(proxy)}/`, ...STREAMS, seconds, headers: [RULE_HEADER] }
         return fullHttp2Load(h2load, proxy.pid, load)
@@ -136,6 +143,7 @@ function http2Forms(field: Field, { h2load }: Tools, rounds: number): readonly F
     {
       name: 'gRPC over TLS, unary',
       rounds,
+      toEnvoy: 1,
       slice: (proxy, seconds) => {
         const url = `${secured(proxy)}${GRPC}Say`
         const load = { url, ...STREAMS, seconds, headers: grpc, body: message }
@@ -293,7 +301,7 @@ export function otherTable(
   return { title, columns: ['load', ...proxies.map(({ name }) => name), ...shares], rows }
 }
 
-function targetsOf({ name, toNginx, toEnvoy, aim = '' }: Form, medians: Medians): Target[] {
+export function targetsOf({ name, toNginx, toEnvoy, aim = '' }: Form, medians: Medians): Target[] {
   return [
     ...target(name, medians, 'nginx', toNginx, aim),
     ...target(name, medians, 'Envoy', toEnvoy, ''),

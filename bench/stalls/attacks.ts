@@ -6,6 +6,8 @@ export interface Attack {
   readonly policies?: Readonly<Record<string, unknown>>
   /** What the route leads to, if it is more than an address. */
   readonly backendOf?: (host: string) => object
+  /** It reads the same without `policies`: what that alone costs is told apart. */
+  readonly isReadAnyway?: true
   readonly path?: string
   readonly body?: string | Uint8Array
   readonly headers?: Readonly<Record<string, string>>

@@ -108,13 +108,13 @@ export const PROTOCOL_ATTACKS: readonly Attack[] = [
     ] as const
   ).map(([name, unit]) => ({
     name: `all guards on a prompt: ${name}`,
-    backendOf: modelsAt,
+    ...{ backendOf: modelsAt, isReadAnyway: true as const },
     policies: BUILT_IN,
     ...{ path: COMPLETIONS, headers: json, body: promptOf(unit) },
   })),
   ...(['(a|b)*c', 'a(.*b)?', '(x+x+)+y', '[a-z]{1,200}!'] as const).map((pattern) => ({
     name: `a guard with ${pattern}`,
-    backendOf: modelsAt,
+    ...{ backendOf: modelsAt, isReadAnyway: true as const },
     policies: guards({ pattern }),
     ...{ path: COMPLETIONS, headers: json, body: promptOf(pattern.startsWith('(x') ? 'x' : 'a') },
   })),
@@ -132,7 +132,7 @@ export const PROTOCOL_ATTACKS: readonly Attack[] = [
     },
     {
       name: `a call to a tool with all guards: ${name}`,
-      backendOf: toolsAt('/mcp'),
+      ...{ backendOf: toolsAt('/mcp'), isReadAnyway: true as const },
       policies: BUILT_IN,
       ...{ path: '/mcp', headers: mcp, body: callOf(args) },
     },
