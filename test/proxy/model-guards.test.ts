@@ -131,6 +131,15 @@ describe('guards of calls to models', () => {
       )
     })
 
+    it('mask texts that a model is to repeat', async () => {
+      await serve({ request: [mask(EMAIL)] })
+      const prediction = { type: 'content', content: 'write to ann@example.com' }
+      const { status } = await call({ messages: [{ role: 'user', content: 'x' }], prediction })
+      assert.equal(status, 200)
+      const sent = openai.bodies()[0] as { readonly prediction: typeof prediction }
+      assert.equal(sent.prediction.content, 'write to <EMAIL_ADDRESS>')
+    })
+
     it('see through escapes of JSON', async () => {
       await serve({ request: [mask(EMAIL)] })
       await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {

@@ -1,28 +1,17 @@
 import { charge, isSpent } from '../values/fuel.ts'
-import {
-  type Alphabet,
-  alphabetOf,
-  contains,
-  EDGE,
-  letterOf,
-  NEWLINE,
-  OTHER,
-  WORD,
-} from './regex-alphabet.ts'
+import type { Allowance } from '../values/ledger.ts'
+import { type Alphabet, alphabetOf, contains, EDGE, letterOf, OTHER } from './regex-alphabet.ts'
+import { type ByteSlice, ByteTable } from './regex-bytes.ts'
+import { conditions, kindBefore } from './regex-conditions.ts'
 import {
   ASSERT,
-  BEGIN_LINE,
   BEGIN_TEXT,
   CAPTURE,
   CHAR,
-  END_LINE,
-  END_TEXT,
   JUMP,
   MATCH,
-  NO_WORD_BOUNDARY,
   type Program,
   SPLIT,
-  WORD_BOUNDARY,
 } from './regex-program.ts'
 
 /** In the table of transitions; anything else is the offset of a state's row. */
@@ -39,6 +28,11 @@ const FEWEST_STATES = 16
 const STATE_OVERHEAD = 16
 /** Beside the kinds of what stands before, in the key of a state. */
 const FRESH = 4
+/** Characters that are worth to be read as bytes, and those that are read otherwise at a time. */
+const WORTH_LOADING = 1 << 7
+const UNLOADED = 1 << 12
+/** What it takes to find a transition, besides the threads that wait, in looks of a search. */
+const LOOKS_PER_TRANSITION = 16
 /** What it takes to look at an instruction for a transition that is not known, in units of fuel. */
 const UNITS_PER_INSTRUCTION = 2
 
@@ -54,7 +48,8 @@ interface State {
 
 /** A walk over a text that is interrupted and goes on. */
 export interface Walk {
-  readonly result: 'matched' | 'dead' | 'more'
+  /** 'spent': to go on would cost more than there is. */
+  readonly result: 'matched' | 'dead' | 'more' | 'spent'
   /** Behind the last character that was read. */
   readonly at: number
   /** No match that begins before this has been met: none was under way here. */
@@ -80,6 +75,9 @@ export class Automaton {
   /** No thread starts behind the first character: the pattern begins with ^. */
   readonly #anchored: boolean
   readonly #largest: number
+
+  /** Of whoever walks; undefined: nobody does, or there are too many letters for it. */
+  #bytes: ByteTable | undefined
 
   #table = new Int32Array(0)
   #states: State[] = []
@@ -141,45 +139,87 @@ export class Automaton {
 
   /** The beginning of a walk from an offset on. */
   open(text: string, from: number): Walk {
+    this.#bytes ??= ByteTable.of(this.#alphabet)
     const row = this.#begin(kindBefore(text, from))
     return this.#walked(row, from, from)
   }
 
   /**
    * On to `limit`: the same as `matches` for the rest of the text, in pieces. Others may have used
-   * the cache since.
+   * the cache since. `looks` pay for transitions that are not known, since a text can be written so
+   * that it always meets new ones.
    */
-  walk(walk: Walk, text: string, limit: number): Walk {
-    const { at, fresh, state, states } = walk
+  walk(walk: Walk, text: string, limit: number, looks: Allowance): Walk {
+    const { state, states } = walk
     if (state === undefined) return walk
-    const { ascii, size } = this.#alphabet
-    const isFresh = size + 1
     const isKnown = states === this.#states
     let row = isKnown ? walk.row : this.#rowFor(state.waiting, state.before, state.isFresh)
-    let table = this.#table
-    let from = fresh
-    let i = at
-    for (; row >= FIRST_ROW && i < limit; i++) {
-      let code = text.charCodeAt(i)
-      let letter: number
-      if (code < 128) {
-        letter = ascii[code] as number
+    let { at, fresh } = walk
+    while (row >= FIRST_ROW && at < limit) {
+      if (looks.left < 0) return { ...this.#walked(row, at, fresh), result: 'spent' }
+      const slice = limit - at < WORTH_LOADING ? undefined : this.#bytes?.load(text, at, limit)
+      if (slice === undefined) {
+        const stop = Math.min(limit, at + UNLOADED)
+        for (; row >= FIRST_ROW && at < stop; at++) {
+          if (this.#isFresh(row)) fresh = at
+          const code = text.codePointAt(at) as number
+          if (code > 0xffff) at++
+          row = this.#step(row, letterOf(this.#alphabet, code), looks)
+        }
       } else {
-        code = text.codePointAt(i) as number
-        if (code > 0xffff) i++
-        letter = letterOf(this.#alphabet, code)
+        const passed = this.#walkBytes(row, slice, looks)
+        if (passed.fresh >= 0) fresh = at + slice.unitsBefore(passed.fresh)
+        row = passed.row
+        at += slice.unitsBefore(passed.bytes)
       }
-      const next = table[row + letter] as number
-      if (next === UNKNOWN) {
-        row = this.#advance(row, letter)
-        table = this.#table
-      } else {
-        row = next
-      }
-      if (table[row + isFresh] === 1) from = i + 1
     }
-    if (row >= FIRST_ROW && i >= text.length) row = this.#atEnd(row)
-    return this.#walked(row, i, from)
+    if (row >= FIRST_ROW && this.#isFresh(row)) fresh = at
+    if (row >= FIRST_ROW && at >= text.length) row = this.#atEnd(row)
+    return this.#walked(row, at, fresh)
+  }
+
+  /** `fresh`: the last byte before which no match was under way; -1: there is none. */
+  #walkBytes(from: number, slice: ByteSlice, looks: Allowance) {
+    const table = this.#bytes as ByteTable
+    const columns = this.#columns
+    const even = slice.bytes & ~1
+    let row = from
+    let fresh = -1
+    let bytes = 0
+    const step = () => {
+      const letter = table.letters[slice.byteAt(bytes++)] as number
+      if (letter !== table.nothing) row = this.#step(row, letter, looks)
+    }
+    while (row >= FIRST_ROW && bytes < slice.bytes && looks.left >= 0) {
+      const isHeld = bytes < even && table.holds(row / columns, this.#isFresh(row))
+      if (isHeld) {
+        const reached = table.walk(row / columns, bytes >> 1, even >> 1)
+        if (reached.fresh >= 0) fresh = 2 * reached.fresh
+        row = reached.state * columns
+        bytes = 2 * reached.pair
+      }
+      if (bytes === slice.bytes) break
+      if (this.#isFresh(row)) fresh = bytes
+      const [before, first, states] = [row, bytes, this.#states]
+      step()
+      if (row >= FIRST_ROW && bytes < even) step()
+      if (!isHeld || first >= even || states !== this.#states) continue
+      if (row >= FIRST_ROW) table.holds(row / columns, this.#isFresh(row))
+      table.learn(before / columns, first >> 1, row >= FIRST_ROW ? row / columns : -1)
+    }
+    return { row, bytes, fresh }
+  }
+
+  /** One letter on. */
+  #step(row: number, letter: number, looks: Allowance): number {
+    const known = this.#table[row + letter] as number
+    if (known !== UNKNOWN) return known
+    looks.left -= LOOKS_PER_TRANSITION + (this.#states[row / this.#columns] as State).waiting.length
+    return this.#advance(row, letter)
+  }
+
+  #isFresh(row: number): boolean {
+    return this.#table[row + this.#columns - 1] === 1
   }
 
   #walked(row: number, at: number, fresh: number): Walk {
@@ -277,6 +317,7 @@ export class Automaton {
   }
 
   #forget(): void {
+    this.#bytes?.forget()
     this.#table.fill(UNKNOWN)
     this.#states = []
     this.#rowOf = new Map()
@@ -356,30 +397,4 @@ function withoutDetours(program: Program): Program {
     out: out.map(arrive),
     arg: arg.map((value, pc) => (op[pc] === SPLIT ? arrive(value) : value)),
   }
-}
-
-export function kindBefore(text: string, at: number): number {
-  return at === 0 ? EDGE : kindOf(text.charCodeAt(at - 1))
-}
-
-/** Of a character; undefined: the text is over. */
-export function kindOf(code: number | undefined): number {
-  if (code === undefined) return EDGE
-  if (code === 0x0a) return NEWLINE
-  const isWord =
-    (code >= 0x30 && code <= 0x39) ||
-    (code >= 0x41 && code <= 0x5a) ||
-    code === 0x5f ||
-    (code >= 0x61 && code <= 0x7a)
-  return isWord ? WORD : OTHER
-}
-
-/** The conditions that hold between two characters of these kinds. */
-export function conditions(before: number, after: number): number {
-  let held = (before === WORD) === (after === WORD) ? NO_WORD_BOUNDARY : WORD_BOUNDARY
-  if (before === EDGE) held |= BEGIN_TEXT | BEGIN_LINE
-  if (before === NEWLINE) held |= BEGIN_LINE
-  if (after === EDGE) held |= END_TEXT | END_LINE
-  if (after === NEWLINE) held |= END_LINE
-  return held
 }

@@ -1,5 +1,5 @@
 import { contains } from './regex-alphabet.ts'
-import { conditions, kindBefore, kindOf } from './regex-automaton.ts'
+import { conditions, kindBefore, kindOf } from './regex-conditions.ts'
 import { ASSERT, CAPTURE, CHAR, JUMP, MATCH, type Program, SPLIT } from './regex-program.ts'
 
 /** Where the match and its groups begin and end, as UTF-16 offsets; -1 for a group not taken. */

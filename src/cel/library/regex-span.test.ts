@@ -36,6 +36,9 @@ const texts = fc.string({
     '_',
     '-',
     ' '.repeat(150),
+    'ab'.repeat(80),
+    'bé'.repeat(80),
+    'a😀'.repeat(70),
   ),
   maxLength: 16,
 })
@@ -82,10 +85,39 @@ describe('the search for spans', () => {
     assert.equal(spans.length, 1_000)
     // What stands between them costs no looks.
     assert.ok((1 << 24) - looks.left < 100 * spans.length, `${(1 << 24) - looks.left} looks`)
-    const none = run(compilePattern('(x|y)*z') as Pattern, text, 0)
+    const none = run(compilePattern('(x|y)*0[,-]') as Pattern, text, 0)
     assert.equal(none.found, null)
     assert.ok(none.count > text.length / (1 << 16), `${none.count} steps`)
     assert.ok(count < 4 * none.count, `${count} steps`)
+  })
+
+  it('reads nothing where a match could not end', () => {
+    const text = 'x'.repeat(1 << 20)
+    for (const source of ['(x|y)*z', '(x+x+)+y', '[a-z]{1,200}!', 'x(x*z)']) {
+      const { found, count } = run(compilePattern(source) as Pattern, text, 0)
+      assert.deepEqual([found, count], [null, 1], source)
+    }
+  })
+
+  it('has an end where every character leads to a new state', () => {
+    const pattern = compilePattern('(a|b)*a(a|b){14}c') as Pattern
+    let random = 1
+    const letters = Array.from({ length: 1 << 18 }, () => {
+      random = (Math.imul(random, 1_103_515_245) + 12_345) & 0x7fffffff
+      return (random >> 16) & 1 ? 'a' : 'b'
+    })
+    const text = `${letters.join('')}c`
+    const looks = { left: 1 << 17 }
+    const steps = pattern.findSteps(text, 0, looks)
+    let most = 0
+    let before = looks.left
+    let step = steps.next()
+    for (; step.done !== true; step = steps.next()) {
+      most = Math.max(most, before - looks.left)
+      before = looks.left
+    }
+    assert.equal(step.value, 'spent')
+    assert.ok(most < 1 << 14, `${most} looks in one step`)
   })
 
   it('has an end where threads never do', () => {

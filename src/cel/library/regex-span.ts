@@ -1,6 +1,7 @@
 import type { Allowance } from '../values/ledger.ts'
 import { contains } from './regex-alphabet.ts'
-import { type Automaton, conditions, kindBefore, kindOf } from './regex-automaton.ts'
+import type { Automaton } from './regex-automaton.ts'
+import { conditions, kindBefore, kindOf } from './regex-conditions.ts'
 import { ASSERT, CAPTURE, CHAR, JUMP, MATCH, type Program, SPLIT } from './regex-program.ts'
 
 /** Where a match begins and ends, as UTF-16 offsets. */
@@ -29,8 +30,9 @@ export class SpanSearch {
   readonly #automaton: Automaton
   /** Of each set, what it says of ASCII. */
   readonly #ascii: readonly Uint8Array[]
-  /** What a match begins with, for V8 to look for; undefined: nothing of that kind. */
+  /** What a match begins and ends with, for V8 to look for; undefined: nothing of that kind. */
   readonly #beginning: RegExp | undefined
+  readonly #ending: RegExp | undefined
 
   constructor(program: Program, automaton: Automaton) {
     this.#program = program
@@ -39,6 +41,7 @@ export class SpanSearch {
       Uint8Array.from({ length: 128 }, (_, code) => Number(contains(set, code))),
     )
     this.#beginning = beginningOf(program)
+    this.#ending = endingOf(program)
   }
 
   *steps(text: string, from: number, looks: Allowance): Generator<void, Span | 'spent' | null> {
@@ -47,15 +50,28 @@ export class SpanSearch {
     const automaton = this.#automaton
     let piece = this.#beginning === undefined ? STEP : SHORT_PIECE
     let at = this.#skip(text, from)
+    // Wherever a match begins, it has to end.
+    if (!this.#mayEnd(text, at)) return null
     let pause = at + STEP
+    /** What is left of them for this step. */
+    const own = { left: STEP_LOOKS }
     let walk = automaton.open(text, at)
     while (walk.result === 'more') {
-      if (at > pause) {
-        pause = at + STEP
+      if (at > pause || own.left < 0) {
         yield
+        if (!this.#mayEnd(text, at)) return null
+        pause = at + STEP
+        own.left = STEP_LOOKS
       }
-      walk = automaton.walk(walk, text, Math.min(text.length, at + piece))
+      const before = own.left
+      walk = automaton.walk(walk, text, Math.min(text.length, at + piece), own)
+      looks.left -= before - own.left
+      if (looks.left < 0) return 'spent'
       at = walk.at
+      if (walk.result === 'spent') {
+        walk = { ...walk, result: 'more' }
+        continue
+      }
       if (piece === STEP || walk.result !== 'more') continue
       const next = walk.fresh < at ? at : this.#skip(text, at)
       // Where a match may begin everywhere, the automaton is quicker.
@@ -64,6 +80,13 @@ export class SpanSearch {
       at = next
     }
     return walk.result === 'dead' ? null : yield* this.#threads(text, walk.fresh, looks)
+  }
+
+  #mayEnd(text: string, from: number): boolean {
+    const ending = this.#ending
+    if (ending === undefined) return true
+    ending.lastIndex = from
+    return ending.test(text)
   }
 
   /** To where a match may begin, from where none is under way. */
@@ -131,17 +154,47 @@ const MAX_RANGES = 16
 
 /** Undefined: a match may be empty, or begin with too much. */
 function beginningOf({ op, out, arg, sets, start }: Program): RegExp | undefined {
-  const ranges: number[] = []
+  const found: (readonly number[])[] = []
   const seen = new Set<number>()
   const stack = [start]
   for (let pc = stack.pop(); pc !== undefined; pc = stack.pop()) {
     if (seen.has(pc)) continue
     seen.add(pc)
     if (op[pc] === MATCH) return undefined
-    if (op[pc] === CHAR) ranges.push(...(sets[arg[pc] as number] as readonly number[]))
+    if (op[pc] === CHAR) found.push(sets[arg[pc] as number] as readonly number[])
     else stack.push(out[pc] as number, ...(op[pc] === SPLIT ? [arg[pc] as number] : []))
-    if (ranges.length > 2 * MAX_RANGES) return undefined
   }
+  return classOf(found)
+}
+
+/** Undefined: a match may be empty, or end with too much. */
+function endingOf(program: Program): RegExp | undefined {
+  const { op, out, arg, sets, start } = program
+  /** Instructions from which nothing more has to be read. */
+  const isOver = new Uint8Array(op.length)
+  for (let isMore = true; isMore; ) {
+    isMore = false
+    for (let pc = op.length - 1; pc >= 0; pc--) {
+      if (isOver[pc] === 1 || op[pc] === CHAR) continue
+      const second = op[pc] === SPLIT && isOver[arg[pc] as number] === 1
+      const isOwn = op[pc] === MATCH || (LEADS_ON.has(op[pc]) && isOver[out[pc] as number] === 1)
+      if (!isOwn && !second) continue
+      isOver[pc] = 1
+      isMore = true
+    }
+  }
+  if (isOver[start] === 1) return undefined
+  const isLast = (pc: number) => op[pc] === CHAR && isOver[out[pc] as number] === 1
+  const last = [...op.keys()].filter(isLast)
+  return classOf(last.map((pc) => sets[arg[pc] as number] as readonly number[]))
+}
+
+const LEADS_ON: ReadonlySet<number | undefined> = new Set([SPLIT, JUMP, CAPTURE, ASSERT])
+
+/** Of ranges of characters; undefined: there are too many. */
+function classOf(sets: readonly (readonly number[])[]): RegExp | undefined {
+  const ranges = [...new Set(sets)].flat()
+  if (ranges.length > 2 * MAX_RANGES) return undefined
   // What takes two units begins with one of these.
   const unit = (code: number) => Math.min(code, 0xffff).toString(16).padStart(4, '0')
   const parts = ranges.flatMap((first, at) => {

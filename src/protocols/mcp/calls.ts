@@ -1,6 +1,7 @@
 import { HeaderEdit } from '../../exchange/header-edit.ts'
 import type { JsonPath } from '../json-text.ts'
 import type { McpMessage } from './attributes.ts'
+import { withoutConsent } from './consent.ts'
 import { CODES, errorReply, type McpError } from './errors.ts'
 import { lookUp } from './gather.ts'
 import { claimedVersion } from './header-check.ts'
@@ -189,7 +190,10 @@ function send<P>(
   }
   const renamed: Replacements =
     named.name === asked.name ? [] : [[asked.path, JSON.stringify(named.name)]]
-  const text = replaceIn(message.text, [...renamed, ...opened])
+  const others = withoutConsent(message)
+  const answered: Replacements =
+    others === undefined ? [] : [[['params', 'inputResponses'], others]]
+  const text = replaceIn(message.text, [...renamed, ...opened, ...answered])
   const { server } = named
   const isChanged = plan.names.isPrefixed || state.isUsed
   const change = (own: string) => {

@@ -72,7 +72,16 @@ class CaughtEvents implements ServerEvents {
     } catch (error) {
       this.isOver = true
       this.sending.stop()
+      this.#fail(error)
+    }
+  }
+
+  #fail(error: unknown): void {
+    try {
       this.#events.failed(failureBy(error))
+    } catch (other) {
+      if (this.#events.broke === undefined) throw other
+      this.#events.broke(other)
     }
   }
 }

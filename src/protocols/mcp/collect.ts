@@ -1,6 +1,6 @@
-import type { Exchange } from '../../exchange/exchange.ts'
-import { readServerMessage, type ServerMessage } from './message.ts'
-import type { McpServer, Sending, SentMessage, ServerFailure } from './server.ts'
+import { readServerMessage, readServerSteps, type ServerMessage } from './message.ts'
+import { failureBy, type McpServer, type SentMessage, type ServerFailure } from './server.ts'
+import { inTurns, type Serving } from './serving.ts'
 
 export type Collected =
   | { readonly ok: true; readonly message: ServerMessage; readonly session: string | undefined }
@@ -8,39 +8,54 @@ export type Collected =
 
 const NO_RESPONSE: ServerFailure = { status: 502, reason: 'no-response' }
 
-/** One request to one server and its response; what comes before the response goes to `others`. */
+/** Letters of a message that is read in one turn. */
+const MAX_AT_ONCE = 1 << 15
+
+/** One request to one server and its response; what comes before the response is for nobody. */
 export function collect<P>(
   server: McpServer<P>,
   permit: P,
-  exchange: Exchange,
+  serving: Serving<P>,
   message: SentMessage,
-  keep: (sending: Sending) => void,
-  others: (text: string) => void = () => {},
 ): Promise<Collected> {
   return new Promise((resolve) => {
     let session: string | undefined
     let isOver = false
+    /** A long message that is being read: what comes after it waits. */
+    let reading: Promise<void> | undefined
     const over = (collected: Collected) => {
       isOver = true
       resolve(collected)
     }
-    const sending = server.send(permit, exchange, message, {
+    const take = (received: ServerMessage) => {
+      if (isOver || received.kind !== 'response' || received.id !== message.id) return
+      over({ ok: true, message: received, session })
+      // What a server still sends after its response is for nobody.
+      queueMicrotask(() => sending.stop())
+    }
+    const after = (event: () => void) => {
+      if (reading === undefined) event()
+      else reading = reading.then(event)
+    }
+    const sending = server.send(permit, serving.exchange, message, {
       began(_, id) {
         session = id
       },
       received({ text }) {
         if (isOver || text === undefined) return true
-        const received = readServerMessage(text)
-        if (received.kind === 'response' && received.id === message.id) {
-          over({ ok: true, message: received, session })
-          // What a server still sends after its response is for nobody.
-          queueMicrotask(() => sending.stop())
-        } else if (received.kind !== 'unknown') others(text)
+        if (text.length <= MAX_AT_ONCE) after(() => take(readServerMessage(text)))
+        else {
+          const read = (reading ?? Promise.resolve()).then(async () => {
+            const own = await inTurns(serving, readServerSteps(text))
+            if (!serving.sendings.isStopped) take(own)
+          })
+          reading = read.catch((error: unknown) => over({ ok: false, failure: failureBy(error) }))
+        }
         return true
       },
-      ended: () => over({ ok: false, failure: NO_RESPONSE }),
-      failed: (failure) => over({ ok: false, failure }),
+      ended: () => after(() => over({ ok: false, failure: NO_RESPONSE })),
+      failed: (failure) => after(() => over({ ok: false, failure })),
     })
-    keep(sending)
+    serving.sendings.add(sending)
   })
 }

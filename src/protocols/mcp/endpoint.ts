@@ -3,6 +3,7 @@ import { HeaderEdit, NO_EDIT } from '../../exchange/header-edit.ts'
 import { McpRecord } from '../../exchange/mcp-record.ts'
 import { reply } from '../../exchange/reply.ts'
 import { callerOf } from '../caller.ts'
+import { consentForm } from './consent.ts'
 import { CODES, errorReply } from './errors.ts'
 import { headerProblem, isRemoved } from './header-check.ts'
 import { isLegacy, openStream, postToStream } from './legacy.ts'
@@ -54,6 +55,7 @@ export function serveMcp<P>(
     session,
     version,
     meta: undefined,
+    consent: undefined,
     sendings,
     record,
   }
@@ -109,7 +111,8 @@ function post<P>(serving: Serving<P>): void {
     return
   }
   if (message.kind === 'request') serving.record.method = message.method
-  const whole = { ...serving, meta: envelopeOf(message) }
+  const consent = consentForm(message, serving.session)
+  const whole = { ...serving, meta: envelopeOf(message), consent }
   if (!isOld) serveMessage(whole, message)
   else {
     const isHandshake = () => message.method === 'initialize'

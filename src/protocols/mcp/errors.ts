@@ -16,6 +16,7 @@ export const CODES = {
   resourceNotFound: -32002,
   headerMismatch: -32020,
   unsupportedVersion: -32022,
+  urlElicitationRequired: -32042,
 } as const
 
 export interface McpError {

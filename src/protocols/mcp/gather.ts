@@ -1,8 +1,9 @@
 import { type Collected, collect } from './collect.ts'
+import { consentReply, opensUrls } from './consent.ts'
 import { CODES, errorReply, jsonReply } from './errors.ts'
 import { mergeDiscover, mergeInitialize } from './handshake.ts'
 import { filterList, itemSteps, mergeSteps, readCursor, type ShowsItem } from './lists.ts'
-import { type ClientMessage, readKnownMessage } from './message.ts'
+import type { ClientMessage } from './message.ts'
 import { type ListMethod, methodOf, type NameKind } from './methods.ts'
 import { pinnedBy, reportPins } from './pin-check.ts'
 import type { ChangedTool } from './pins.ts'
@@ -27,19 +28,19 @@ async function gather<P>(
   servers: readonly number[],
   textFor: (server: number) => string = () => message.text,
 ): Promise<readonly Gathered[]> {
-  const { plan, exchange, sendings } = serving
+  const { plan } = serving
   const all = servers.map(async (server): Promise<Gathered> => {
     const own = plan.servers[server]
     if (own === undefined) throw new Error('no such server')
     const sent = sentTo(serving, { ...message, text: textFor(server) }, server)
-    return { server, collected: await collect(own, permit, exchange, sent, sendings.add) }
+    return { server, collected: await collect(own, permit, serving, sent) }
   })
   return Promise.all(all)
 }
 
 /** Those that responded with a result; undefined: one that must not be missing did not. */
 function successes<P>(
-  { plan, responder }: Serving<P>,
+  { plan, responder, consent }: Serving<P>,
   { id }: ClientMessage,
   gathered: readonly Gathered[],
 ): readonly (Success & { readonly server: number; readonly result: string })[] | undefined {
@@ -55,7 +56,11 @@ function successes<P>(
     responder.reply(jsonReply(200, text, 'upstream'))
   } else if (bad?.collected.ok === false) {
     const { failure } = bad.collected
-    const { status, reason } = failure
+    const { status, reason, link } = failure
+    if (link !== undefined) {
+      responder.reply(consentReply(id, consent, name ?? '', link))
+      return undefined
+    }
     if ('error' in failure) {
       responder.broke(failure.error)
       return undefined
@@ -84,7 +89,7 @@ export function gatherHandshake<P>(serving: Serving<P>, message: ClientMessage, 
       headers: (id) => {
         if (!isInitialize || id === undefined) return []
         const servers = new Map([[only.name, { id, version: undefined }]])
-        return [['mcp-session-id', seal(serving, initialize, servers)]]
+        return [['mcp-session-id', seal(serving, message, initialize, servers)]]
       },
     })
     sendings.add(only.send(permit, exchange, sentTo(serving, message, 0), relay))
@@ -98,19 +103,22 @@ export function gatherHandshake<P>(serving: Serving<P>, message: ClientMessage, 
 
 function seal<P>(
   { plan, caller }: Serving<P>,
+  { params }: ClientMessage,
   initialize: string | undefined,
   servers: ReadonlyMap<string, ServerState>,
 ): string {
-  return sealSession(plan.seal, { backend: plan.name, caller, initialize, servers })
+  const own = { initialize, opensUrls: opensUrls(params['capabilities']), servers }
+  return sealSession(plan.seal, { backend: plan.name, caller, ...own })
 }
 
 function introduce<P>(
   serving: Serving<P>,
-  { id, method }: ClientMessage,
+  message: ClientMessage,
   good: readonly (Success & { readonly server: number; readonly result: string })[],
   initialize: string | undefined,
 ): void {
   const { plan, responder } = serving
+  const { id, method } = message
   const servers = good.map(({ server, result, session }) => ({
     name: plan.servers[server]?.name ?? '',
     result: JSON.parse(result) as { readonly protocolVersion?: unknown },
@@ -127,7 +135,7 @@ function introduce<P>(
   })
   const isHeld = isInitialize && servers.some(({ session }) => session !== undefined)
   const headers = isHeld
-    ? ([['mcp-session-id', seal(serving, initialize, new Map(states))]] as const)
+    ? ([['mcp-session-id', seal(serving, message, initialize, new Map(states))]] as const)
     : []
   responder.reply(jsonReply(200, text, 'upstream', headers))
 }
@@ -209,11 +217,7 @@ export function gatherList<P>(
   if (only === undefined) return
   if (others.length === 0) {
     const isChanged = rules.isGuarded || names.isPrefixed
-    const change = (text: string) => {
-      const own = readKnownMessage(text)
-      if (own.kind !== 'response') return text
-      return reportedBy(report, filterList(text, 0, context))
-    }
+    const change = (text: string) => reportedBy(report, filterList(text, 0, context))
     const options = { id: message.id, server: 0, change: isChanged ? change : undefined }
     const sent = sentTo(serving, message, 0)
     sendings.add(only.send(permit, exchange, sent, new Relay(serving, options)))
@@ -336,7 +340,7 @@ async function ask<P>(
   permit: P,
   cursor: string | undefined,
 ): Promise<string | undefined> {
-  const { plan, exchange, sendings, meta } = serving
+  const { plan, meta } = serving
   const own = plan.servers[server]
   if (own === undefined) return undefined
   const id = JSON.stringify(`portcullis-${lookUps++}`)
@@ -347,6 +351,6 @@ async function ask<P>(
   const text = `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`
   const message = { kind: 'request', id, method, params: {}, text } as const
   const sent = sentTo(serving, message, server)
-  const collected = await collect(own, permit, exchange, sent, sendings.add)
+  const collected = await collect(own, permit, serving, sent)
   return collected.ok ? collected.message.members.get('result') : undefined
 }

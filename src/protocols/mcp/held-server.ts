@@ -1,4 +1,5 @@
 import type { Exchange } from '../../exchange/exchange.ts'
+import type { Reply } from '../../exchange/reply.ts'
 import { CODES, errorText } from './errors.ts'
 import { type Channel, HeldSession } from './held-session.ts'
 import { HANDSHAKE_REVISIONS, isModern } from './revisions.ts'
@@ -18,7 +19,8 @@ import { newSessionKey } from './session.ts'
 export interface ChannelEvents {
   message(text: string): void
   /** Once: it is gone. */
-  ended(why: string): void
+  /** `reply`: a policy rejected the request that it was to be opened for. */
+  ended(why: string, reply?: Reply): void
 }
 
 /** Opens a channel on behalf of an exchange. */
@@ -120,10 +122,12 @@ export class HeldMcpServer<P> implements McpServer<P> {
     let ended: string | undefined
     const channel = this.#openChannel(exchange, {
       message: (text) => session?.receive(text),
-      ended: (why) => {
+      ended: (why, reply) => {
         ended = why
-        if (performance.now() - now < MIN_LIFE && session?.isOver !== true) this.#failedAt = now
-        session?.end(`process-ended: ${why}`)
+        const isEarly = performance.now() - now < MIN_LIFE && session?.isOver !== true
+        // What is wrong with one client is no reason to keep others waiting.
+        if (isEarly && reply === undefined) this.#failedAt = now
+        session?.end(`process-ended: ${why}`, reply?.status, reply?.link)
         if (this.#sessions.get(key) === session) this.#sessions.delete(key)
       },
     })

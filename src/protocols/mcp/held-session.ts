@@ -166,10 +166,11 @@ export class HeldSession {
   }
 
   /** The channel is gone. */
-  end(reason: string): void {
+  end(reason: string, status = 502, link?: string): void {
     if (this.#isOver) return
     this.#isOver = true
-    for (const { events } of this.#pending.values()) events.failed({ status: 502, reason })
+    const failure = { status, reason, ...(link === undefined ? {} : { link }) }
+    for (const { events } of this.#pending.values()) events.failed(failure)
     for (const events of this.#listeners) events.ended()
     this.#pending.clear()
     this.#listeners.clear()

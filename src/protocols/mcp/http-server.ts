@@ -24,6 +24,8 @@ export interface PreparedCall {
   readonly credentialQuery: string
   /** Names of headers that policies set, in lower case. */
   readonly setHeaders: readonly string[]
+  /** The server did not accept its credential; what the client is told instead. */
+  readonly rejected: (() => Promise<Reply>) | undefined
 }
 
 export interface HttpServerOptions {
@@ -102,6 +104,7 @@ export class HttpMcpServer<P> implements McpServer<P> {
       const own = new Set(headers.map(([name]) => name))
       const others = prepared.headers.filter(([name]) => !own.has(name))
       const { path, authority } = prepared
+      call.rejected = prepared.rejected
       const all = [...headers, ...others]
       call.begin(open(exchange, { method, path, authority, headers: all, body, timeout }, call))
     }
@@ -128,6 +131,7 @@ const KEPT_HEADERS: ReadonlySet<string> = new Set(['www-authenticate', 'retry-af
 class HttpCall implements Sending {
   isOver = false
   readonly #events: ServerEvents
+  rejected: (() => Promise<Reply>) | undefined
   #handle: CallHandle | undefined
   #status = 0
   #fields: readonly Header[] = []
@@ -153,9 +157,10 @@ class HttpCall implements Sending {
     this.#handle?.resume()
   }
 
-  reject({ status, reason, body, contentType }: Reply): void {
+  reject({ status, reason, body, contentType, link }: Reply): void {
     const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
-    this.#fail({ status, reason, ...(text === '' ? {} : { body: text, contentType }) })
+    const said = text === '' ? {} : { body: text, contentType }
+    this.#fail({ status, reason, ...said, ...(link === undefined ? {} : { link }) })
   }
 
   // Events of a socket: what throws below them is the affair of this call.
@@ -222,6 +227,13 @@ class HttpCall implements Sending {
       return
     }
     const body = Buffer.concat(this.#pieces).toString('utf8')
+    if (this.#status === 401 && this.rejected !== undefined) {
+      this.rejected().then(
+        (own) => this.reject(own),
+        () => this.#fail({ status: 503, reason: 'policy' }),
+      )
+      return
+    }
     if (!this.#isOk) {
       const contentType = this.#header('content-type') ?? ''
       const headers = this.#fields.filter(([name]) => KEPT_HEADERS.has(name))

@@ -167,6 +167,7 @@ class MergedStream<P> {
           this.over()
         })
       },
+      broke: (error) => this.serving.responder.broke(error),
     }
   }
 

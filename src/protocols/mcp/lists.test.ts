@@ -43,7 +43,7 @@ describe('a list of tools', () => {
     )
   })
 
-  it('is filtered in steps where it is long, one for each tool', () => {
+  it('is read and filtered in steps where it is long, a few tools in each', () => {
     let asked = 0
     const filtered = filterList(
       listOf(10_000),
@@ -57,10 +57,10 @@ describe('a list of tools', () => {
     let steps = 0
     let step = filtered.next()
     for (; step.done !== true; step = filtered.next()) {
-      assert.ok(asked <= steps, 'one at a time')
+      assert.ok(asked <= 8 * steps, 'a few at a time')
       steps++
     }
-    assert.equal(steps, 10_000)
+    assert.ok(steps >= 10_000 / 8, `${steps} steps`)
     const { tools } = JSON.parse(step.value).result as { tools: readonly { name: string }[] }
     assert.equal(tools.length, 9_000)
     assert.ok(tools.every(({ name }) => !name.endsWith('7')))

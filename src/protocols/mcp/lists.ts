@@ -1,5 +1,7 @@
 import { runToCompletion } from '../../model/steps.ts'
-import { editJson, type JsonPath, jsonMembers, membersNamed } from '../json-text.ts'
+import { type FoundList, readListSteps } from '../json-elements.ts'
+import { editJson, membersNamed } from '../json-text.ts'
+import { isObject, readKnownMessage } from './message.ts'
 import type { ListMethod } from './methods.ts'
 import type { Names } from './names.ts'
 
@@ -14,38 +16,78 @@ interface ListContext {
   readonly isFiltered: boolean
 }
 
-/** The items of a result as a client may see them, each as it is written; one step for each. */
+/** The items of a result as a client may see them, each as it is written; in steps. */
 export function* itemSteps(
   result: string,
   server: number,
   context: ListContext,
 ): Generator<void, readonly string[]> {
-  const list = jsonMembers(result).get(context.method.items)
-  return list === undefined ? [] : yield* shownSteps(list, server, context)
+  return (yield* resultSteps(result, server, context)).items
 }
 
+/** `others`: the result without its lists, as it is written. */
+function* resultSteps(
+  result: string,
+  server: number,
+  context: ListContext,
+): Generator<void, { readonly items: readonly string[]; readonly others: string }> {
+  const { lists, frame } = (yield* readListSteps(result, [], namedBy(context))) ?? {
+    lists: [],
+    frame: '{}',
+  }
+  // Of several with one name readers take the last.
+  const own = lists.findLast(({ name }) => name === context.method.items)
+  if (own === undefined) return { items: [], others: frame }
+  const shown = yield* shownSteps(result, own, server, context)
+  return { items: shown.map(({ text }) => text), others: frame }
+}
+
+interface ShownItem {
+  readonly index: number
+  readonly text: string
+  readonly isRenamed: boolean
+}
+
+/** Items that are decided about in one step. */
+const STEP_ITEMS = 8
+
 function* shownSteps(
-  list: string,
+  text: string,
+  { elements }: FoundList,
   server: number,
   { method, names, shows }: ListContext,
-): Generator<void, readonly string[]> {
-  if (!list.startsWith('[')) return []
-  const items: string[] = []
-  for (const item of jsonMembers(list).values()) {
-    yield
-    const name = nameOf(item, method)
+): Generator<void, readonly ShownItem[]> {
+  const items: ShownItem[] = []
+  for (const [index, { picked, start, end }] of elements.entries()) {
+    if (index % STEP_ITEMS === 0) yield
+    const item = text.slice(start, end)
+    const name = nameOf(item, picked, method)
     if (name === undefined || !shows(server, name, item)) continue
     const own = names.forClient(method.part, server, name)
-    items.push(own === name ? item : renamed(item, method, own))
+    const isRenamed = own !== name
+    items.push({ index, text: isRenamed ? renamed(item, method, own) : item, isRenamed })
   }
   return items
 }
 
+const namedBy =
+  ({ method: { name } }: ListContext) =>
+  (item: unknown) =>
+    isObject(item) ? item[name] : undefined
+
 /** Undefined: it has none that everyone would read alike, and is shown to nobody. */
-function nameOf(item: string, method: ListMethod): string | undefined {
+function nameOf(item: string, known: unknown, method: ListMethod): string | undefined {
+  if (typeof known !== 'string') return undefined
+  if (isWrittenOnce(item, `"${method.name}"`)) return known
   const [written, ...others] = membersNamed(item, method.name)
   if (written === undefined || others.length > 0 || !written.startsWith('"')) return undefined
   return JSON.parse(written) as string
+}
+
+/** Without escapes, by which it could be written otherwise. */
+function isWrittenOnce(item: string, name: string): boolean {
+  const first = item.indexOf(name)
+  return first >= 0 && item.indexOf(name, first + name.length) < 0 && !item.includes('\\')
 }
 
 function renamed(item: string, method: ListMethod, name: string): string {
@@ -60,7 +102,10 @@ function renamed(item: string, method: ListMethod, name: string): string {
 /** Letters of a message that is filtered in one turn. */
 const MAX_AT_ONCE = 1 << 15
 
-/** A list of one server, filtered; all else of the result stays as it is. */
+/**
+ * A list of one server, filtered; all else of the message stays as it is. A message that is no
+ * response stays as a whole. Throws if it is none of MCP.
+ */
 export function filterList(
   text: string,
   server: number,
@@ -71,26 +116,39 @@ export function filterList(
 }
 
 function* filterSteps(text: string, server: number, context: ListContext): Generator<void, string> {
-  const { items } = context.method
-  const isAround = (path: JsonPath) =>
-    path.length === 0 || (path.length === 1 && path[0] === 'result')
-  const isIn = (path: JsonPath) => path.length === 2 && path[0] === 'result'
-  const lists: string[] = []
-  editJson(text, (path, raw) => {
-    if (isAround(path)) return 'enter'
-    if (isIn(path) && path[1] === items) lists.push(raw())
-    return 'keep'
-  })
-  const shown: string[] = []
-  for (const list of lists) {
-    shown.push(`[${(yield* shownSteps(list, server, context)).join(',')}]`)
+  const read = yield* readListSteps(text, ['result'], namedBy(context))
+  if (readKnownMessage(read?.frame ?? '').kind !== 'response' || read === undefined) return text
+  const { method, isFiltered } = context
+  let out = ''
+  let at = 0
+  for (const { name, start, end } of read.members) {
+    const list = read.lists.find((own) => own.start === start)
+    let instead: string | undefined
+    if (name === method.items) {
+      const shown = list && (yield* shownSteps(text, list, server, context))
+      instead = list && shown ? writtenList(text, list, shown) : '[]'
+    } else if (name === 'cacheScope' && isFiltered) instead = '"private"'
+    if (instead === undefined) continue
+    out += text.slice(at, start) + instead
+    at = end
   }
-  return editJson(text, (path) => {
-    if (isAround(path)) return 'enter'
-    if (!isIn(path)) return 'keep'
-    if (path[1] === items) return { text: shown.shift() ?? '[]' }
-    return path[1] === 'cacheScope' && context.isFiltered ? { text: '"private"' } : 'keep'
-  })
+  return at === 0 ? text : out + text.slice(at)
+}
+
+/** What is shown next to each other stays together as it is written. */
+function writtenList(text: string, { elements }: FoundList, shown: readonly ShownItem[]): string {
+  const parts: string[] = []
+  for (let first = 0; first < shown.length; ) {
+    const own = shown[first] as ShownItem
+    let last = first
+    const isNext = ({ index, isRenamed }: ShownItem) =>
+      !isRenamed && index === (shown[last] as ShownItem).index + 1
+    while (!own.isRenamed && last + 1 < shown.length && isNext(shown[last + 1] as ShownItem)) last++
+    const [from, to] = [elements[own.index], elements[(shown[last] as ShownItem).index]]
+    parts.push(last === first ? own.text : text.slice(from?.start, to?.end))
+    first = last + 1
+  }
+  return `[${parts.join(',')}]`
 }
 
 /** Where each server goes on; servers that are done are missing. */
@@ -134,8 +192,9 @@ export function* mergeSteps(
   let scope: string | undefined
   let isModern = false
   for (const { server, result } of lists) {
-    for (const item of yield* itemSteps(result, server, context)) items.push(item)
-    const { nextCursor, ttlMs, cacheScope, resultType } = JSON.parse(result) as ListResult
+    const { items: own, others } = yield* resultSteps(result, server, context)
+    for (const item of own) items.push(item)
+    const { nextCursor, ttlMs, cacheScope, resultType } = JSON.parse(others) as ListResult
     if (typeof nextCursor === 'string') cursors.set(server, nextCursor)
     if (typeof ttlMs === 'number') ttl = Math.min(ttl ?? ttlMs, ttlMs)
     if (typeof cacheScope === 'string') {

@@ -1,5 +1,6 @@
 import { readJson } from '../../cel/values/json-read.ts'
 import type { JsonObject } from '../../cel/values/value.ts'
+import { readListSteps } from '../json-elements.ts'
 import { jsonMembers } from '../json-text.ts'
 
 /** What a client sent, as rules and servers read it. */
@@ -69,7 +70,20 @@ export interface ServerMessage {
 }
 
 export function readServerMessage(text: string): ServerMessage {
-  const members = isJson(text) ? jsonMembers(text) : new Map<string, string>()
+  return messageOf(text, isJson(text) ? jsonMembers(text) : new Map<string, string>())
+}
+
+/** The same in steps: lists of its result are read piece by piece. */
+export function* readServerSteps(text: string): Generator<void, ServerMessage> {
+  const read = yield* readListSteps(text, ['result'])
+  if (read === undefined || !isJson(read.frame)) return messageOf(text, new Map())
+  const members = new Map(jsonMembers(read.frame))
+  const result = read.around.at(-1)
+  if (result !== undefined) members.set('result', text.slice(result.start, result.end))
+  return messageOf(text, members)
+}
+
+function messageOf(text: string, members: ServerMessage['members']): ServerMessage {
   const written = members.get('method')
   const method = written?.startsWith('"') ? (JSON.parse(written) as string) : ''
   const id = members.get('id')

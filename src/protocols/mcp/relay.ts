@@ -1,5 +1,7 @@
 import type { Header } from '../../exchange/header-edit.ts'
 import { NO_EDIT } from '../../exchange/header-edit.ts'
+import type { Reply } from '../../exchange/reply.ts'
+import { consentReply } from './consent.ts'
 import { CODES, errorReply, jsonReply } from './errors.ts'
 import { type EventBlock, writeBlock } from './event-blocks.ts'
 import { InOrder } from './in-order.ts'
@@ -90,8 +92,19 @@ export class Relay<P> implements ServerEvents {
     }
     this.#order.run(() => {
       if (this.#isStream) responder.abort(failure.reason)
-      else responder.reply(failureReply(this.#options.id, failure))
+      else responder.reply(this.#replyTo(failure))
     })
+  }
+
+  broke(error: unknown): void {
+    this.#serving.responder.broke(error)
+  }
+
+  #replyTo(failure: ServerFailure): Reply {
+    const { plan, consent } = this.#serving
+    const { id, server } = this.#options
+    if (failure.link === undefined) return failureReply(id, failure)
+    return consentReply(id, consent, plan.servers[server]?.name ?? '', failure.link)
   }
 }
 

@@ -42,6 +42,8 @@ export interface ServerEvents {
   received(message: Received): boolean
   ended(): void
   failed(failure: ServerFailure): void
+  /** Something threw, and then `failed` did: to be heard of all the same. Never throws. */
+  broke?(error: unknown): void
 }
 
 export interface ServerFailure {
@@ -53,6 +55,8 @@ export interface ServerFailure {
   readonly body?: string
   readonly contentType?: string
   readonly headers?: readonly Header[]
+  /** Where the user can see to it that the server is called the next time. */
+  readonly link?: string
   /** Something of the gateway's own threw. */
   readonly error?: unknown
 }

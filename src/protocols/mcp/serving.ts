@@ -6,6 +6,7 @@ import type { Reply } from '../../exchange/reply.ts'
 import { REQUEST_SLICE, runCooperatively } from '../../model/steps.ts'
 import type { McpMessage } from './attributes.ts'
 import type { Catalog } from './catalog.ts'
+import type { ConsentForm } from './consent.ts'
 import type { ServerIdentity } from './handshake.ts'
 import type { Names } from './names.ts'
 import type { PinFinding, Pins } from './pins.ts'
@@ -73,6 +74,8 @@ export interface Serving<P> {
   readonly version: string | undefined
   /** `_meta` for requests of the gateway's own on behalf of this one, as it is written. */
   readonly meta: string | undefined
+  /** How the client is told of a server that its user has to consent to first. */
+  readonly consent: ConsentForm
   readonly sendings: Sendings
   readonly record: McpRecord
 }

@@ -12,6 +12,8 @@ export interface ClientSession {
   readonly key: string
   /** `params` of `initialize`; only if a server may have to be told again. */
   readonly initialize: string | undefined
+  /** The client opens addresses for its user. */
+  readonly opensUrls: boolean
   /** By the name of the server; one that did not respond to the handshake is missing. */
   readonly servers: ReadonlyMap<string, ServerState>
 }
@@ -28,6 +30,7 @@ interface Sealed {
   readonly b: string
   readonly c: string
   readonly i?: string
+  readonly u?: 1
   readonly s: Readonly<Record<string, readonly [id: string | null, version: string | null]>>
 }
 
@@ -35,13 +38,14 @@ export interface SessionStart {
   readonly backend: string
   readonly caller: string
   readonly initialize: string | undefined
+  readonly opensUrls: boolean
   readonly servers: ReadonlyMap<string, ServerState>
   /** Undefined: a new one. */
   readonly key?: string
 }
 
 export function sealSession(seal: Seal, start: SessionStart): string {
-  const { backend, caller, initialize, servers, key = newSessionKey() } = start
+  const { backend, caller, initialize, opensUrls, servers, key = newSessionKey() } = start
   const states = [...servers].map(
     ([name, { id, version }]) => [name, [id ?? null, version ?? null]] as const,
   )
@@ -50,6 +54,7 @@ export function sealSession(seal: Seal, start: SessionStart): string {
     b: backend,
     c: caller,
     ...(initialize === undefined ? {} : { i: initialize }),
+    ...(opensUrls ? { u: 1 } : {}),
     s: Object.fromEntries(states),
   }
   return seal.seal(PURPOSE, sealed)
@@ -68,13 +73,13 @@ export function openSession(
 ): ClientSession | undefined {
   const opened = seal.open(PURPOSE, id)
   if (!isObject(opened)) return undefined
-  const { k, b, c, i, s } = opened as unknown as Sealed
+  const { k, b, c, i, u, s } = opened as unknown as Sealed
   if (b !== backend || c !== caller) return undefined
   const servers = Object.entries(s).map(
     ([name, [own, version]]) =>
       [name, { id: own ?? undefined, version: version ?? undefined }] as const,
   )
-  return { id, key: k, initialize: i, servers: new Map(servers) }
+  return { id, key: k, initialize: i, opensUrls: u === 1, servers: new Map(servers) }
 }
 
 export function serverSession(session: ClientSession | undefined, server: string): ServerSession {

@@ -57,7 +57,7 @@ class SseChannel implements Channel {
   #prepared(exchange: Exchange, go: (prepared: PreparedCall) => void): void {
     const start = (prepared: PreparedCall | Reply) => {
       if (this.#isOver) return
-      if ('status' in prepared) this.#over(prepared.reason)
+      if ('status' in prepared) this.#over(prepared.reason, prepared)
       else go(prepared)
     }
     const prepared = this.#options.prepare(exchange)
@@ -74,7 +74,7 @@ class SseChannel implements Channel {
       response: (status, fields) => {
         const type = fields.find(([name]) => name === 'content-type')?.[1] ?? ''
         this.#isStream = status === 200 && type.toLowerCase().startsWith(STREAM)
-        if (!this.#isStream) this.#over(`status-${status}`)
+        if (!this.#isStream) this.#refused(status, prepared)
       },
       data: (bytes) => {
         this.#read(bytes)
@@ -131,7 +131,7 @@ class SseChannel implements Channel {
       open(exchange, call, {
         // A server that does not accept a message will not respond to it.
         response: (status) => {
-          if (status < 200 || status > 299) this.#over(`status-${status}`)
+          if (status < 200 || status > 299) this.#refused(status, prepared)
         },
         data: () => true,
         ended() {},
@@ -140,11 +140,21 @@ class SseChannel implements Channel {
     })
   }
 
-  #over(why: string): void {
+  #refused(status: number, { rejected }: PreparedCall): void {
+    const why = `status-${status}`
+    if (status !== 401 || rejected === undefined) this.#over(why)
+    else
+      rejected().then(
+        (reply) => this.#over(why, reply),
+        () => this.#over(why),
+      )
+  }
+
+  #over(why: string, reply?: Reply): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#handle?.stop()
-    this.#events.ended(why)
+    this.#events.ended(why, reply)
   }
 }
 

@@ -1,7 +1,25 @@
+import { writeNarrow } from '../../narrow-text.ts'
+import {
+  ACCOUNT,
+  CHAIN,
+  CHAIN_END,
+  CHAIN_END_BEFORE,
+  COLUMN_OF,
+  candidateTables,
+  INSURANCE,
+  KEY,
+  OUTSIDE,
+  PAIR,
+  PHONE,
+  PHONE_BEFORE,
+  ROW,
+  SOCIAL,
+} from './candidate-table.ts'
+
 /**
  * Where in a text recognizers have to look: one walk over it for all of them, in which a letter
- * costs a nanosecond or two. Each list has every place where a finding of its kind can begin, and
- * few others, so that a long text of words, or a table of numbers, costs little more than the walk.
+ * costs two nanoseconds. Each list has every place where a finding of its kind can begin, and few
+ * others, so that a long text of words, or a table of numbers, costs little more than the walk.
  */
 export interface Candidates {
   /** Where the prefix of a key begins. */
@@ -17,304 +35,236 @@ export interface Candidates {
   readonly phoneEnds: readonly number[]
 }
 
-const OTHER = 0
-const DIGIT = 1
-/** Letters of the prefixes of keys that words seldom have. */
-const MARK = 2
-const CAPITAL_A = 3
-/** By UTF-16 unit, so that no unit is outside. */
-const KINDS = new Uint8Array(0x1_0000)
-for (const letter of '_-') KINDS[letter.charCodeAt(0)] = MARK
-for (const digit of '0123456789') KINDS[digit.charCodeAt(0)] = DIGIT
-KINDS[65] = CAPITAL_A
-/** Letters that stand before a mark: sk-, glpat-, xoxb-, hf_, ghp_, github_. */
-const BEFORE_MARK = new Uint8Array(0x1_0000)
-for (const letter of 'ktabprsfou') BEFORE_MARK[letter.charCodeAt(0)] = 1
-/** AKIA, AIza. */
-const AFTER_A = new Uint8Array(0x1_0000)
-for (const letter of 'KI') AFTER_A[letter.charCodeAt(0)] = 1
-/** The same: V8 skips what is nothing of that many letters at a time, where few of them are. */
+/** Digits, and letters of the prefixes of keys that words seldom have: what all findings have. */
 const DIGIT_OR_MARK = /[0-9A_-]/g
-/** After as many letters that are nothing it skips. */
-const DULL = 24
-
-const [SPACE, HYPHEN, DOT, UNDERSCORE] = [32, 45, 46, 95] as const
-/** The fewest digits of a card. */
-const CARD_DIGITS = 13
-
-export function candidatesIn(text: string): Candidates {
-  const walk = new Walk(text)
-  while (!walk.isOver) walk.slice()
-  return walk.finish()
-}
+/** The farthest that the beginning of a finding is before the first of those: `github_`. */
+const BEFORE_MARK = 8
+/** Letters after which it is seen whether some can be skipped, and how many are worth it. */
+const BLOCK = 256
+const WORTH_SKIPPING = 64
 
 /** Letters of one step: some tenths of a millisecond. */
 export const STEP = 1 << 16
-
-/** The same in steps, between which others may have their turn. */
-export function* candidateSteps(text: string): Generator<void, Candidates> {
-  const walk = new Walk(text)
-  for (let slices = 1; !walk.isOver; slices++) {
-    walk.slice()
-    if (slices % (STEP / SLICE) === 0) yield
-  }
-  return walk.finish()
-}
-
 /** Letters that are read into one array: longer ones are walked before the walk is compiled. */
 const SLICE = 1 << 12
-
-/** How far the walk looks around a letter: prefixes of keys, and that something follows them. */
-const AROUND = 16
+/** How far the walk looks around a letter: a chain that has just become long enough. */
+const AROUND = 32
+/** What begins so long before the walk is known: a telephone number, a group of digits. */
+const SETTLED = 64
 /**
- * The letters of a slice and those around it, zeros where the text is over: to read them here takes
- * half the time that it takes to ask a string for each. One for all texts, since no slice is walked
- * in several turns.
+ * The letters of a slice and those around it, zeros where the text is over or has a letter that
+ * takes more than a byte, which is none that anything asks for: to read them here takes half the
+ * time that it takes to ask a string for each. One for all texts, since no slice is walked in
+ * several turns.
  */
-const UNITS = new Uint16Array(SLICE + 2 * AROUND)
-const BYTES = Buffer.from(UNITS.buffer)
+const LETTERS = new Uint8Array(SLICE + 2 * AROUND)
+const BYTES = Buffer.from(LETTERS.buffer)
+/** The same two by two. */
+const LETTER_PAIRS = new Uint16Array(LETTERS.buffer)
 
-type Lists = { readonly [K in keyof Candidates]: number[] }
+const [HYPHEN, UNDERSCORE] = [45, 95] as const
 
-const NO_CANDIDATES: Candidates = {
-  keys: [],
-  accounts: [],
-  socials: [],
-  insurances: [],
-  chains: [],
-  phoneEnds: [],
-}
-
-/** What is known of the digits so far. */
-interface Groups {
-  /** Of the group before, and what separates it from the one before it. */
-  readonly start: number
-  readonly end: number
-  readonly separator: number
-  /** Of that one. */
-  readonly startBefore: number
-  readonly lengthBefore: number
-  /** Groups with one space or hyphen between them. */
-  readonly chainStart: number
-  readonly chainDigits: number
-}
-
-class Walk {
+/** Goes on when it is told to; what it has met so far can be asked for at any time. */
+export class CandidateWalk implements Candidates {
+  readonly keys: number[] = []
+  readonly accounts: number[] = []
+  readonly socials: number[] = []
+  readonly insurances: number[] = []
+  readonly chains: number[] = []
+  readonly phoneEnds: number[] = []
   readonly #text: string
-  #at: number
-  /** Where digits begin that go on in the next slice; -1: there are none. */
-  #open = -1
-  #groups: Groups = {
-    start: -1,
-    end: -2,
-    separator: 0,
-    startBefore: -1,
-    lengthBefore: 0,
-    chainStart: -1,
-    chainDigits: 0,
-  }
-  #lists: Lists | undefined
+  #at = 0
+  #isOver = false
+  #findings = OUTSIDE
+  #chain = OUTSIDE
+  /** Of a chain that is long enough; -1: there is none. */
+  #chainStart = -1
 
   constructor(text: string) {
     this.#text = text
-    this.#at = nextPlace(text, 0)
+  }
+
+  /** Candidates before this are known. */
+  get until(): number {
+    return this.#isOver ? this.#text.length : Math.max(0, this.#at - SETTLED)
   }
 
   get isOver(): boolean {
-    return this.#at >= this.#text.length
+    return this.#isOver
   }
 
-  /** Most texts are short and have none. */
-  get #found(): Lists {
-    this.#lists ??= {
-      keys: [],
-      accounts: [],
-      socials: [],
-      insurances: [],
-      chains: [],
-      phoneEnds: [],
+  /** To the end, or for one step. */
+  goOn(letters = STEP): void {
+    const text = this.#text
+    const limit = Math.min(text.length, this.#at + letters)
+    while (this.#at < limit) this.#slice(limit)
+    if (this.#chainStart >= 0 && this.#at > this.#chainStart) {
+      // What is met of it so far can be searched.
+      this.chains.push(this.#chainStart, this.#at)
+      this.#chainStart = this.#at
     }
-    return this.#lists
+    if (this.#at < text.length || this.#isOver) return
+    // The text ends like a word.
+    load(text, this.#at, 0)
+    this.#single(AROUND, this.#at - AROUND)
+    this.#isOver = true
   }
 
-  finish(): Candidates {
-    const { chainDigits, chainStart, end } = this.#groups
-    if (chainDigits >= CARD_DIGITS) this.#found.chains.push(chainStart, end)
-    return this.#lists ?? NO_CANDIDATES
-  }
-
-  /** What it remembers between letters is in variables: fields cost as much as all the rest. */
-  slice(): void {
+  #slice(limit: number): void {
+    const { findings, chains, columnOfPair, inWord } = candidateTables()
     const text = this.#text
     const from = this.#at
-    const length = Math.min(SLICE, text.length - from)
+    const length = Math.min(SLICE, limit - from)
     load(text, from, length)
     const behind = AROUND + length
-    const isLast = from + length === text.length
     // Where a place in the array is in the text.
     const shift = from - AROUND
     let at = AROUND
-    if (this.#open >= 0) {
-      at = digitsEnd(at, behind)
-      if (at === behind && !isLast) {
-        this.#at += length
-        return
+    while (at < behind) {
+      if (this.#chain === OUTSIDE && (this.#findings === OUTSIDE || this.#findings === inWord)) {
+        const next = nextPlace(text, at + shift, limit) - shift - BEFORE_MARK
+        if (next > at + WORTH_SKIPPING) {
+          at = next
+          this.#findings = isWordOrHyphen(text.charCodeAt(at + shift - 1)) ? inWord : OUTSIDE
+          if (at >= behind) break
+        }
       }
-    }
-    let first = this.#open
-    let { start, end, separator, startBefore, lengthBefore, chainStart, chainDigits } = this.#groups
-    for (let dull = 0; at < behind || first >= 0; ) {
-      if (first < 0) {
-        const kind = KINDS[UNITS[at] as number]
-        if (kind === OTHER) {
-          at++
-          if (++dull < DULL) continue
-          at = nextPlace(text, at + shift) - shift
-          dull = 0
+      for (const stop = Math.min(behind, at + BLOCK); at < stop; ) {
+        const pair = at >> 1
+        const end = at % 2 === 1 ? pair : stop >> 1
+        REACHED[0] = this.#findings * PAIR
+        REACHED[1] = this.#chain * PAIR
+        const reached = walkPairs(findings.pairs, chains.pairs, columnOfPair, pair, end)
+        if (reached > pair) {
+          at = 2 * reached
+          this.#findings = (REACHED[0] as number) / PAIR
+          this.#chain = (REACHED[1] as number) / PAIR
           continue
         }
-        dull = 0
-        if (kind !== DIGIT) {
-          // To call somebody for each takes three times as long.
-          const isLikely =
-            kind === MARK
-              ? BEFORE_MARK[UNITS[at - 1] as number] === 1
-              : AFTER_A[UNITS[at + 1] as number] === 1
-          if (isLikely) {
-            const key = kind === MARK ? markedKey(at) : capitalKey(at)
-            if (key >= 0) this.#found.keys.push(key + shift)
-          }
-          at++
-          continue
-        }
-        first = at + shift
-        at = digitsEnd(at, behind)
-        if (at === behind && !isLast) break
+        // Something is met within the next two letters, or there is one alone.
+        this.#single(at++, shift)
       }
-      const digits = at + shift - first
-      const middle = end - start
-      // What separates the group from the one before, if that is one letter.
-      const own = end === first - 1 ? text.charCodeAt(end) : 0
-      if (own === SPACE || own === HYPHEN) chainDigits += digits
-      else {
-        if (chainDigits >= CARD_DIGITS) this.#found.chains.push(chainStart, end)
-        chainStart = first
-        chainDigits = digits
-        if (digits >= 2 && first >= from && beginsAccount(first - shift)) {
-          this.#found.accounts.push(first - 2)
-        }
-      }
-      if (own !== 0 && (digits === 3 || digits === 4) && !isWordOrHyphen(UNITS[at] as number)) {
-        const isAlike = separator === own && lengthBefore === 3 && (own === SPACE || own === HYPHEN)
-        if (isAlike && middle === 2 && digits === 4) this.#found.socials.push(startBefore)
-        if (isAlike && middle === 3 && digits === 3) this.#found.insurances.push(startBefore)
-        if (endsPhone(at, own, middle)) this.#found.phoneEnds.push(first)
-      }
-      startBefore = start
-      lengthBefore = middle
-      separator = own
-      start = first
-      end = at + shift
-      first = -1
-    }
-    this.#open = first
-    this.#groups = {
-      start,
-      end,
-      separator,
-      startBefore,
-      lengthBefore,
-      chainStart,
-      chainDigits,
     }
     this.#at = at + shift
   }
+
+  #single(at: number, shift: number): void {
+    const { findings, chains } = candidateTables()
+    const column = COLUMN_OF[LETTERS[at] as number] as number
+    const finding = findings.single[this.#findings + column] as number
+    const chain = chains.single[this.#chain + column] as number
+    if ((finding | chain) > ROW) this.#meet(finding | chain, at, shift)
+    this.#findings = finding & ROW
+    this.#chain = chain & ROW
+  }
+
+  /** `at` is the place of the letter in the array. */
+  #meet(met: number, at: number, shift: number): void {
+    const place = at + shift
+    if (met & KEY) {
+      const start = keyStart(at)
+      if (isLongEnough(start)) this.keys.push(start + shift)
+    }
+    if (met & ACCOUNT) this.accounts.push(place - 3)
+    if (met & SOCIAL) this.socials.push(place - 11)
+    if (met & INSURANCE) this.insurances.push(place - 11)
+    if (met & PHONE) this.phoneEnds.push(lastDigits(at) + shift)
+    if (met & PHONE_BEFORE) this.phoneEnds.push(lastDigits(at - 1) + shift)
+    if (met & CHAIN) this.#chainStart = chainStart(at) + shift
+    if (met & (CHAIN_END | CHAIN_END_BEFORE)) {
+      const end = met & CHAIN_END ? place : place - 1
+      if (end > this.#chainStart) this.chains.push(this.#chainStart, end)
+      this.#chainStart = -1
+    }
+  }
 }
 
-/** The next digit or mark at or after `from`; the end of the text if there is none. */
-function nextPlace(text: string, from: number): number {
-  DIGIT_OR_MARK.lastIndex = from
-  return DIGIT_OR_MARK.test(text) ? DIGIT_OR_MARK.lastIndex - 1 : text.length
+/** The rows of both tables where a walk begins, and where it ends. */
+const REACHED = new Int32Array(2)
+
+/**
+ * Before the first pair of letters with which something is met, or to `stop`. A function of its
+ * own, which is called often: V8 compiles it as it stays, where a loop that it is in the middle of
+ * would be compiled for what it has seen so far.
+ */
+function walkPairs(
+  findings: Int32Array,
+  chains: Int32Array,
+  columnOfPair: Uint16Array,
+  from: number,
+  stop: number,
+): number {
+  let finding = REACHED[0] as number
+  let chain = REACHED[1] as number
+  let pair = from
+  for (; pair < stop; pair++) {
+    const column = columnOfPair[LETTER_PAIRS[pair] as number] as number
+    const nextFinding = findings[finding + column] as number
+    const nextChain = chains[chain + column] as number
+    if ((nextFinding | nextChain) > ROW) break
+    finding = nextFinding
+    chain = nextChain
+  }
+  REACHED[0] = finding
+  REACHED[1] = chain
+  return pair
+}
+
+/** The next digit or mark at or after `from`; `limit` if there is none before. */
+function nextPlace(text: string, from: number, limit: number): number {
+  // Not beyond, where others may have their turn.
+  const part = from === 0 && limit === text.length ? text : text.slice(from, limit)
+  DIGIT_OR_MARK.lastIndex = 0
+  return DIGIT_OR_MARK.test(part) ? from + DIGIT_OR_MARK.lastIndex - 1 : limit
 }
 
 function load(text: string, from: number, length: number): void {
   const start = Math.max(0, from - AROUND)
   const end = Math.min(text.length, from + length + AROUND)
   const offset = AROUND - (from - start)
-  UNITS.fill(0, 0, offset)
-  BYTES.write(text.slice(start, end), 2 * offset, 'utf16le')
-  UNITS.fill(0, offset + end - start, length + 2 * AROUND)
+  LETTERS.fill(0, 0, offset)
+  writeNarrow(text.slice(start, end), BYTES, offset, '\0')
+  LETTERS.fill(0, offset + end - start, length + 2 * AROUND)
 }
 
-function digitsEnd(from: number, behind: number): number {
-  let at = from
-  while (at < behind && KINDS[UNITS[at] as number] === DIGIT) at++
+/** From the last letter of the prefix of a key to its first: no word stands before it. */
+function keyStart(last: number): number {
+  let at = last
+  while (at > 0 && isWordOrHyphen(LETTERS[at - 1] as number)) at--
   return at
 }
 
-/** Where the key begins whose prefix has this mark; -1: there is none. */
-function markedKey(mark: number): number {
-  const before = UNITS[mark - 1] as number
-  let start = -1
-  if (UNITS[mark] === HYPHEN) {
-    // sk-, xoxb- and its like, glpat-
-    if (before === 107) start = UNITS[mark - 2] === 115 ? mark - 2 : -1
-    else if (UNITS[mark - 2] === 120) start = UNITS[mark - 4] === 120 ? mark - 4 : -1
-    else if (before === 116) start = UNITS[mark - 5] === 103 ? mark - 5 : -1
-  } else if (before === 102) {
-    // hf_, ghp_ and its like, github_pat_
-    start = UNITS[mark - 2] === 104 ? mark - 2 : -1
-  } else if (UNITS[mark - 2] === 104) start = UNITS[mark - 3] === 103 ? mark - 3 : -1
-  else if (before === 98) start = UNITS[mark - 6] === 103 ? mark - 6 : -1
-  return start >= 0 && isWhole(start) ? start : -1
-}
-
-/** AKIA and AIza. */
-function capitalKey(at: number): number {
-  const second = UNITS[at + 1]
-  const begins = second === 75 ? UNITS[at + 2] === 73 : second === 73 && UNITS[at + 2] === 122
-  return begins && isWhole(at) ? at : -1
-}
-
-/** `(?<![\w-])`, and as many letters as the shortest key has; the rest is the recognizer's. */
-function isWhole(start: number): boolean {
+/** As many letters as the shortest key has; the rest is the recognizer's. */
+function isLongEnough(start: number): boolean {
   return (
-    !isWordOrHyphen(UNITS[start - 1] as number) &&
-    isWordOrHyphen(UNITS[start + 6] as number) &&
-    isWordOrHyphen(UNITS[start + 14] as number)
+    isWordOrHyphen(LETTERS[start + 6] as number) && isWordOrHyphen(LETTERS[start + 14] as number)
   )
 }
 
-/** Two capital letters before the digits, and nothing before these. */
-function beginsAccount(digits: number): boolean {
-  return (
-    isCapital(UNITS[digits - 1] as number) &&
-    isCapital(UNITS[digits - 2] as number) &&
-    !isWord(UNITS[digits - 3] as number)
-  )
+/** From behind three or four digits to the first of them. */
+function lastDigits(behind: number): number {
+  return behind - (isDigit(LETTERS[behind - 4] as number) ? 4 : 3)
 }
 
-/** The last three or four digits of a telephone number end here. */
-function endsPhone(behind: number, separator: number, middle: number): boolean {
-  if (separator !== SPACE && separator !== HYPHEN && separator !== DOT) return false
-  const after = UNITS[behind]
-  // `(?![ .]\d)`: in a table of numbers another one follows.
-  if ((after === SPACE || after === DOT) && isDigit(UNITS[behind + 1] as number)) return false
-  // As many as there are where nothing separates them from what stands before: +15551234 5678.
-  return middle >= 3 && middle <= 11
+/** From the thirteenth digit of a chain to the first. */
+function chainStart(last: number): number {
+  let at = last
+  for (let digits = 1; digits < 13; digits++) {
+    at--
+    if (!isDigit(LETTERS[at] as number)) at--
+  }
+  return at
 }
 
 /** `[\w-]` */
-function isWordOrHyphen(code: number): boolean {
-  return code === HYPHEN || isWord(code)
-}
-
-function isWord(code: number): boolean {
-  return (code >= 97 && code <= 122) || isCapital(code) || isDigit(code) || code === UNDERSCORE
-}
-
-function isCapital(code: number): boolean {
-  return code >= 65 && code <= 90
+export function isWordOrHyphen(code: number): boolean {
+  return (
+    (code >= 97 && code <= 122) ||
+    (code >= 65 && code <= 90) ||
+    isDigit(code) ||
+    code === HYPHEN ||
+    code === UNDERSCORE
+  )
 }
 
 function isDigit(code: number): boolean {

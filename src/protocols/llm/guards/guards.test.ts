@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { runToCompletion } from '../../../model/steps.ts'
 import type { StreamEvent } from '../neutral.ts'
 import { patternRecognizer } from './guard-rule.ts'
 import { maskSteps, maskText, StreamMasker } from './masker.ts'
@@ -146,6 +147,46 @@ describe('where recognizers look', () => {
       assert.equal(maskText(whole, RECOGNIZERS, effort).text, whole)
       assert.ok(given - effort.left < 100, `${unit}: ${given - effort.left}`)
     }
+  })
+
+  it('is the same wherever in a long text it is, and whatever stands around it', () => {
+    // Around the ends of what is walked at once, and of what is loaded for it.
+    const ends = [1 << 12, 1 << 13, 1 << 16, (1 << 16) + (1 << 12), 1 << 17]
+    const filler = fc.constantFrom('a', '1', '1 ', '12,', 'sk', '城', 'ä ', '. ')
+    fc.assert(
+      fc.property(text, filler, fc.constantFrom(...ends), fc.nat(80), (own, unit, end, shift) => {
+        const before = `${unit.repeat(end / unit.length)}, `.slice(Math.max(0, shift - 40))
+        const after = `, ${'b '.repeat(40_000)}`
+        const effort = { left: 1 << 30 }
+        const masked = runToCompletion(maskSteps(before + own + after, RECOGNIZERS, effort)).text
+        const parts = [before, own, after].map((part) => maskText(part, RECOGNIZERS, effort).text)
+        // Both are cut off by commas, over which no finding goes.
+        assert.equal(masked, parts.join(''))
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('is walked no further than it is searched, and not at all for patterns', () => {
+    const walked = (recognizers: readonly Recognizer[], unit: string) => {
+      const steps = maskSteps(unit.repeat((2 << 20) / unit.length), recognizers, searchEffort())
+      let count = 0
+      while (steps.next().done !== true) count++
+      return count
+    }
+    const email = [recognizerOf('email') as Recognizer]
+    assert.ok(walked(email, 'aa') < 2, 'an address needs no walk')
+    assert.ok(walked([patternRecognizer('(a|b)*c', 'X')], 'aa') < 2, 'nor does a pattern')
+    const all = walked(RECOGNIZERS, '1,')
+    assert.ok(all >= 32, `${all} steps for all of it`)
+    const effort = searchEffort()
+    const steps = maskSteps('1 '.repeat(1 << 20), RECOGNIZERS, effort)
+    let afterSpent = 0
+    for (let step = steps.next(); step.done !== true; step = steps.next()) {
+      if (effort.left <= 0) afterSpent++
+    }
+    assert.ok(effort.left <= 0)
+    assert.ok(afterSpent < 8, `${afterSpent} steps after there was nothing left to search with`)
   })
 
   it('is searched in steps where a text is long, and comes to the same', () => {

@@ -1,5 +1,5 @@
 import { runToCompletion } from '../../../model/steps.ts'
-import { candidateSteps, STEP } from './candidates.ts'
+import { CandidateWalk, STEP } from './candidates.ts'
 import { type Effort, type Known, type Recognizer, type Span, searchEffort } from './recognizers.ts'
 
 /** How many letters before and after itself a finding depends on. */
@@ -25,7 +25,8 @@ export function* maskSteps(
   recognizers: readonly Recognizer[],
   effort: Effort,
 ): Generator<void, MaskedText> {
-  const known: Known = text.length > STEP ? { candidates: yield* candidateSteps(text) } : {}
+  // A walk that others have to wait for goes on with the search, and ends where that does.
+  const known: Known = text.length > STEP ? { walk: new CandidateWalk(text) } : {}
   const found = new Set<string>()
   const { out } = yield* maskUntil(text, 0, text.length, { recognizers, effort, found, known })
   return { text: out, found: [...found] }
@@ -58,19 +59,25 @@ function* maskUntil(
   /** What each found last, or that nothing is left. */
   const starts: number[] = new Array(count).fill(-1)
   const ends: number[] = new Array(count).fill(-1)
+  /** Not more is known than that it finds nothing before its start. */
+  const isOpen: boolean[] = new Array(count).fill(false)
   const parts: string[] = []
   let at = from
-  for (let findings = 1; at < limit; findings++) {
+  for (let findings = 1; at < limit; ) {
     let first = -1
     for (let index = 0; index < count; index++) {
-      if ((starts[index] as number) < at) {
+      const last = starts[index] as number
+      if (last < at || (isOpen[index] && last < (known.walk?.until ?? limit))) {
         const own = recognizers[index] as Recognizer
+        const begin = Math.max(at, isOpen[index] ? last : at)
         // A text that others need not wait for is searched at once.
         const next =
           text.length > STEP
-            ? yield* findInSteps(own, text, at, effort, known)
-            : own.find(text, at, effort, known)
-        starts[index] = next?.start ?? NOTHING_LEFT
+            ? yield* findInSteps(own, text, begin, effort, known)
+            : own.find(text, begin, effort, known)
+        const { until = 0, isOver = true } = known.walk ?? {}
+        isOpen[index] = next === undefined && own.needsWalk === true && !isOver
+        starts[index] = next?.start ?? (isOpen[index] ? Math.max(begin, until) : NOTHING_LEFT)
         ends[index] = next?.end ?? NOTHING_LEFT
       }
       const start = starts[index] as number
@@ -80,14 +87,20 @@ function* maskUntil(
     }
     const start = first < 0 ? NOTHING_LEFT : (starts[first] as number)
     if (start >= limit) break
+    if (isOpen[first]) {
+      known.walk?.goOn()
+      yield
+      continue
+    }
     const { mask, name } = recognizers[first] as Recognizer
     parts.push(text.slice(at, start), mask)
     found.add(name)
     at = ends[first] as number
-    if (findings % STEP_FINDINGS === 0) yield
+    if (findings++ % STEP_FINDINGS === 0) yield
   }
   if (parts.length === 0) return { out: text.slice(from, limit), end: limit }
-  return { out: parts.join('') + text.slice(at, limit), end: Math.max(at, limit) }
+  parts.push(text.slice(at, limit))
+  return { out: parts.join(''), end: Math.max(at, limit) }
 }
 
 const NOTHING_LEFT = Number.MAX_SAFE_INTEGER

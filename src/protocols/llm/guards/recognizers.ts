@@ -1,4 +1,5 @@
-import { type Candidates, candidatesIn, indexFrom } from './candidates.ts'
+import { candidateTables } from './candidate-table.ts'
+import { type Candidates, CandidateWalk, indexFrom, isWordOrHyphen } from './candidates.ts'
 
 /** Something in a text that must not be seen. */
 export interface Recognizer {
@@ -9,6 +10,8 @@ export interface Recognizer {
   readonly maxLength: number
   /** It may find what spans any letters, so that no text is let go before `maxLength`. */
   readonly crossesBreaks?: boolean
+  /** It looks where the walk says (./candidates.ts), and finds nothing that begins behind that. */
+  readonly needsWalk?: boolean
   /**
    * The first finding at or after `from`. It may look at the two letters before and after it.
    * `effort` is what is left to search with; what cannot be searched is a finding. `known` is what
@@ -21,13 +24,16 @@ export interface Recognizer {
 
 /** Of one text. */
 export interface Known {
-  candidates?: Candidates
+  /** As far as it has come; absent: all of the text is walked when it is needed. */
+  walk?: CandidateWalk
 }
 
 function candidatesOf(text: string, known: Known | undefined): Candidates {
-  const found = known?.candidates ?? candidatesIn(text)
-  if (known !== undefined) known.candidates = found
-  return found
+  if (known?.walk !== undefined) return known.walk
+  const walk = new CandidateWalk(text)
+  while (!walk.isOver) walk.goOn()
+  if (known !== undefined) known.walk = walk
+  return walk
 }
 
 /** What searches may still cost, in some 40 nanoseconds each. */
@@ -73,34 +79,40 @@ interface Definition {
   readonly name: string
   readonly mask: string
   readonly maxLength: number
-  /** Sticky: it begins where it is tried. */
-  readonly pattern: RegExp
+  /** Behind what begins at `at`; -1: nothing does. */
+  readonly endOf: (text: string, at: number) => number
   /** The next place at or after `from` to try; -1: there is none. */
   readonly next: (candidates: Candidates, text: string, from: number) => number
-  readonly isValid?: (found: string) => boolean
+  readonly isValid?: (text: string, start: number, end: number) => boolean
 }
 
-function define({ name, mask, maxLength, pattern, next, isValid }: Definition): Recognizer {
+function define({ name, mask, maxLength, endOf, next, isValid }: Definition): Recognizer {
   return {
     name,
     mask,
     maxLength,
+    needsWalk: true,
     find(text, from, effort, known) {
       const candidates = candidatesOf(text, known)
       for (let at = next(candidates, text, from); at >= 0; at = next(candidates, text, at + 1)) {
         const rest = outOf(effort, TRY, text, at)
         if (rest !== undefined) return rest
-        pattern.lastIndex = at
-        const found = pattern.exec(text)?.[0]
-        if (found === undefined) continue
-        const end = outOf(effort, CANDIDATE, text, at)
-        if (end !== undefined) return end
-        if (found.length <= maxLength && isValid?.(found) !== false) {
-          return { start: at, end: at + found.length }
-        }
+        const end = endOf(text, at)
+        if (end < 0) continue
+        const all = outOf(effort, CANDIDATE, text, at)
+        if (all !== undefined) return all
+        if (end - at <= maxLength && isValid?.(text, at, end) !== false) return { start: at, end }
       }
       return undefined
     },
+  }
+}
+
+/** By a sticky pattern, which begins where it is tried. */
+function matching(pattern: RegExp): Definition['endOf'] {
+  return (text, at) => {
+    pattern.lastIndex = at
+    return pattern.test(text) ? pattern.lastIndex : -1
   }
 }
 
@@ -135,7 +147,7 @@ function beforeLast({ phoneEnds }: Candidates, text: string, from: number): numb
   return -1
 }
 
-const [PLUS, PARENTHESIS] = [43, 40] as const
+const [PLUS, PARENTHESIS, SPACE, HYPHEN] = [43, 40, 32, 45] as const
 
 function isDigit(code: number): boolean {
   return code >= 48 && code <= 57
@@ -154,15 +166,16 @@ export const RECOGNIZERS: readonly Recognizer[] = [
     mask: '<API_KEY>',
     maxLength: 200,
     // A key that is too long is masked as far as it is looked at: better than not at all.
-    pattern:
+    endOf: matching(
       /(?<![\w-])(?:sk-[\w-]{20,180}|gh[pousr]_[a-zA-Z0-9]{36,100}|github_pat_\w{22,100}|xox[abprs]-[\w-]{10,100}|glpat-[\w-]{20,40}|hf_[a-zA-Z0-9]{30,40}|(?:AKIA[0-9A-Z]{16}|AIza[\w-]{35})(?![\w-]))/y,
+    ),
     next: listed('keys'),
   }),
   define({
     name: 'iban',
     mask: '<IBAN>',
     maxLength: 42,
-    pattern: /(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)/y,
+    endOf: matching(/(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)/y),
     next: listed('accounts'),
     isValid: isIban,
   }),
@@ -170,7 +183,7 @@ export const RECOGNIZERS: readonly Recognizer[] = [
     name: 'creditCard',
     mask: '<CREDIT_CARD>',
     maxLength: 37,
-    pattern: /(?<![\w-])(?:\d[ -]?){12,18}\d(?![\w-])/y,
+    endOf: cardEnd,
     next: inChain,
     isValid: isCard,
   }),
@@ -178,33 +191,38 @@ export const RECOGNIZERS: readonly Recognizer[] = [
     name: 'ssn',
     mask: '<SSN>',
     maxLength: 11,
-    pattern: /(?<![\w-])(?!000|666|9)\d{3}([- ])(?!00)\d{2}\1(?!0000)\d{4}(?![\w-])/y,
+    endOf: matching(/(?<![\w-])(?!000|666|9)\d{3}([- ])(?!00)\d{2}\1(?!0000)\d{4}(?![\w-])/y),
     next: listed('socials'),
   }),
   define({
     name: 'caSin',
     mask: '<CA_SIN>',
     maxLength: 11,
-    pattern: /(?<![\w-])[1-79]\d{2}([- ])\d{3}\1\d{3}(?![\w-])/y,
+    endOf: matching(/(?<![\w-])[1-79]\d{2}([- ])\d{3}\1\d{3}(?![\w-])/y),
     next: listed('insurances'),
-    isValid: (found) => passesLuhn(found.replace(/\D/g, '')),
+    isValid: passesLuhn,
   }),
   define({
     name: 'phoneNumber',
     mask: '<PHONE_NUMBER>',
     maxLength: 24,
-    pattern:
+    endOf: matching(
       /(?<![\w.+-])(?<!\d )(?:\+\d{1,3}[ .-]?)?(?:\(\d{2,4}\)|\d{2,4})[ .-]?\d{3,4}[ .-]\d{3,4}(?![\w-]|[ .]\d)/y,
+    ),
     next: beforeLast,
-    isValid: (found) => {
-      const { length } = found.replace(/\D/g, '')
-      return length >= (found.startsWith('+') ? 9 : 10) && length <= 15
+    isValid: (text, start, end) => {
+      const digits = digitsIn(text, start, end)
+      return digits >= (text.charCodeAt(start) === PLUS ? 9 : 10) && digits <= 15
     },
   }),
 ]
 
+/** For a guard that somebody configured. */
 export function recognizerOf(name: string): Recognizer | undefined {
-  return RECOGNIZERS.find((recognizer) => recognizer.name === name)
+  const found = RECOGNIZERS.find((recognizer) => recognizer.name === name)
+  // The first request need not wait for them.
+  if (found?.needsWalk) candidateTables()
+  return found
 }
 
 const DOMAIN = /(?:[a-z0-9-]{1,40}\.){1,3}[a-z]{2,12}(?![\w-])/iy
@@ -226,46 +244,57 @@ function findEmail(text: string, from: number, effort?: Effort): Span | undefine
 
 /** `[\w.%+-]` */
 function isLocal(code: number): boolean {
-  return (
-    (code >= 97 && code <= 122) ||
-    (code >= 65 && code <= 90) ||
-    (code >= 48 && code <= 57) ||
-    code === 95 ||
-    code === 46 ||
-    code === 37 ||
-    code === 43 ||
-    code === 45
-  )
+  return isWordOrHyphen(code) || code === 46 || code === 37 || code === PLUS
 }
 
-/** Of digits and what stands between them, from the last: which are there, and Luhn's sum. */
-function isCard(found: string): boolean {
+/**
+ * `(?<![\w-])(?:\d[ -]?){12,18}\d(?![\w-])`: the longest that it matches. A text of digits has one
+ * wherever it is tried, and V8 takes four times as long.
+ */
+function cardEnd(text: string, start: number): number {
+  if (start > 0 && isWordOrHyphen(text.charCodeAt(start - 1))) return -1
+  let end = -1
+  let at = start
+  for (let digits = 1; digits <= 19 && isDigit(text.charCodeAt(at)); digits++) {
+    const next = text.charCodeAt(++at)
+    if (digits >= 13 && !isWordOrHyphen(next)) end = at
+    if (next === SPACE || next === HYPHEN) at++
+  }
+  return end
+}
+
+/** Not all digits are the same, and Luhn's sum is right. */
+function isCard(text: string, start: number, end: number): boolean {
+  const last = text.charCodeAt(end - 1)
+  for (let at = start; at < end; at++) {
+    const code = text.charCodeAt(at)
+    if (isDigit(code) && code !== last) return passesLuhn(text, start, end)
+  }
+  return false
+}
+
+/** Of the digits among these letters, from the last. */
+function passesLuhn(text: string, start: number, end: number): boolean {
   let digits = 0
   let sum = 0
-  const last = found.charCodeAt(found.length - 1)
-  let isUniform = true
-  for (let at = found.length - 1; at >= 0; at--) {
-    const code = found.charCodeAt(at)
-    if (code < 48) continue
-    if (code !== last) isUniform = false
+  for (let at = end - 1; at >= start; at--) {
+    const code = text.charCodeAt(at)
+    if (!isDigit(code)) continue
     const value = digits++ % 2 === 0 ? code - 48 : 2 * (code - 48)
     sum += value > 9 ? value - 9 : value
-  }
-  return digits >= 13 && !isUniform && sum % 10 === 0
-}
-
-function passesLuhn(digits: string): boolean {
-  let sum = 0
-  for (let at = 0; at < digits.length; at++) {
-    const digit = digits.charCodeAt(digits.length - 1 - at) - 48
-    const doubled = at % 2 === 0 ? digit : digit * 2
-    sum += doubled > 9 ? doubled - 9 : doubled
   }
   return sum % 10 === 0
 }
 
+function digitsIn(text: string, start: number, end: number): number {
+  let digits = 0
+  for (let at = start; at < end; at++) if (isDigit(text.charCodeAt(at))) digits++
+  return digits
+}
+
 /** ISO 13616: the first four letters go to the end, letters become numbers, and the rest is 1. */
-function isIban(found: string): boolean {
+function isIban(text: string, start: number, end: number): boolean {
+  const found = text.slice(start, end)
   let length = 0
   let rest = 0
   // Twice over: the second time only the four that go to the end.

@@ -118,7 +118,7 @@ export class ApiMcpServer<P> implements McpServer<P> {
     }
     const start = (prepared: PreparedCall | Reply) => {
       if (calling.isOver) return
-      if ('status' in prepared) calling.fail(prepared.status, prepared.reason)
+      if ('status' in prepared) calling.fail(prepared.status, prepared.reason, prepared.link)
       else calling.begin(this.#open(exchange, request, prepared, calling, own))
     }
     const prepared = this.#options.prepare(exchange)
@@ -162,6 +162,12 @@ export class ApiMcpServer<P> implements McpServer<P> {
         return true
       },
       ended: () => {
+        const { rejected } = prepared
+        if (status === 401 && rejected !== undefined) {
+          const tell = (reply: Reply) => calling.fail(reply.status, reply.reason, reply.link)
+          rejected().then(tell, () => calling.fail(503, 'policy'))
+          return
+        }
         const type = fields.find(([name]) => name === 'content-type')?.[1] ?? ''
         calling.result({ ...resultOf(status, type, Buffer.concat(pieces)), ...own })
       },
@@ -208,10 +214,10 @@ class ApiCall implements Sending {
     this.#say(errorText(this.#message.id, { code, message }))
   }
 
-  fail(status: number, reason: string): void {
+  fail(status: number, reason: string, link?: string): void {
     if (this.isOver) return
     this.stop()
-    this.#events.failed({ status, reason })
+    this.#events.failed({ status, reason, ...(link === undefined ? {} : { link }) })
   }
 
   #say(text: string): void {

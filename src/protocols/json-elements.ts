@@ -1,0 +1,242 @@
+import { writeNarrow } from './narrow-text.ts'
+
+/*
+ * A long JSON text that has one long list in it, read in steps: to parse all of it at once would
+ * hold others up. What each element is and where it is written is known after one walk.
+ */
+
+interface ListElement {
+  /** What is wanted of it: to hold all of them would take as long as to parse them. */
+  readonly picked: unknown
+  /** Where it is written in the text. */
+  readonly start: number
+  readonly end: number
+}
+
+/** Of an element, what is looked at later. */
+type Pick = (element: unknown) => unknown
+
+const NOTHING: Pick = () => undefined
+
+/** Letters of elements that are parsed in one step. */
+const STEP = 1 << 15
+
+const OTHER = 0
+const [QUOTE, OPEN, CLOSE, COMMA, BLANK] = [1, 2, 3, 4, 5] as const
+/** What ends a value or begins another one, by letter. */
+const KINDS = new Uint8Array(256)
+KINDS[34] = QUOTE
+for (const letter of '{[') KINDS[letter.charCodeAt(0)] = OPEN
+for (const letter of '}]') KINDS[letter.charCodeAt(0)] = CLOSE
+KINDS[44] = COMMA
+for (const letter of ' \t\n\r') KINDS[letter.charCodeAt(0)] = BLANK
+
+/** The letters of a text by one byte each: to ask the string for each takes twice as long. */
+class JsonLetters {
+  readonly text: string
+  readonly #letters: Uint8Array
+
+  constructor(text: string) {
+    this.text = text
+    const letters = Buffer.allocUnsafe(text.length)
+    // What takes more than a byte is within a string, or no JSON.
+    writeNarrow(text, letters, 0, 'x')
+    this.#letters = letters
+  }
+
+  at(place: number): number {
+    return this.#letters[place] ?? 0
+  }
+
+  skipSpace(from: number): number {
+    const letters = this.#letters
+    let at = from
+    while (at < letters.length && KINDS[letters[at] as number] === BLANK) at++
+    return at
+  }
+
+  /** Behind the string that begins here. */
+  skipString(from: number): number {
+    const letters = this.#letters
+    let at = from + 1
+    for (; at < letters.length; at++) {
+      const letter = letters[at]
+      if (letter === 34) return at + 1
+      if (letter === 92) at++
+    }
+    return letters.length
+  }
+
+  /** Behind the value that begins here. */
+  skipValue(from: number): number {
+    const letters = this.#letters
+    let depth = 0
+    let at = from
+    while (at < letters.length) {
+      const kind = KINDS[letters[at] as number]
+      if (kind === OTHER) {
+        at++
+        continue
+      }
+      if (kind === QUOTE) {
+        at = this.skipString(at)
+        if (depth === 0) return at
+        continue
+      }
+      if (kind === OPEN) depth++
+      else if (depth === 0) return at
+      else if (kind === CLOSE && --depth === 0) return at + 1
+      at++
+    }
+    return at
+  }
+}
+
+/** Elements of the list that begins at `start`, and where it ends; undefined: it is no list. */
+function* elementSteps(
+  letters: JsonLetters,
+  start: number,
+  pick: Pick,
+): Generator<
+  void,
+  { readonly elements: readonly ListElement[]; readonly end: number } | undefined
+> {
+  const elements: ListElement[] = []
+  let at = letters.skipSpace(start + 1)
+  if (letters.at(at) === 93) return { elements, end: at + 1 }
+  for (;;) {
+    const places: number[] = []
+    const first = at
+    let end = at
+    let isLast = false
+    do {
+      end = letters.skipValue(at)
+      places.push(at, end)
+      const next = letters.skipSpace(end)
+      const letter = letters.at(next)
+      if (letter !== 44 && letter !== 93) return undefined
+      isLast = letter === 93
+      at = isLast ? next + 1 : letters.skipSpace(next + 1)
+    } while (!isLast && end - first < STEP)
+    const values = listIn(`[${letters.text.slice(first, end)}]`)
+    // Two readers of one text: they have to agree on how many there are.
+    if (values === undefined || 2 * values.length !== places.length) return undefined
+    for (const [index, value] of values.entries()) {
+      elements.push({
+        picked: pick(value),
+        start: places[2 * index] as number,
+        end: places[2 * index + 1] as number,
+      })
+    }
+    if (isLast) return { elements, end: at }
+    yield
+  }
+}
+
+function listIn(text: string): readonly unknown[] | undefined {
+  try {
+    return JSON.parse(text) as readonly unknown[]
+  } catch {
+    return undefined
+  }
+}
+
+export interface FoundList {
+  readonly name: string
+  readonly start: number
+  readonly end: number
+  readonly elements: readonly ListElement[]
+}
+
+/** A value of the object at the end of the path. */
+interface FoundMember {
+  readonly name: string
+  readonly start: number
+  readonly end: number
+}
+
+interface ReadLists {
+  readonly lists: readonly FoundList[]
+  readonly members: readonly FoundMember[]
+  /** Objects on the way there, the inner ones first. */
+  readonly around: readonly FoundMember[]
+  /** The text with nothing in those lists. */
+  readonly frame: string
+}
+
+/**
+ * The lists that are members of the object at `path`, in steps. Undefined: the text is no JSON. What
+ * is read by two readers is valid if both agree: the elements, and the text without them.
+ */
+export function* readListSteps(
+  text: string,
+  path: readonly string[],
+  pick = NOTHING,
+): Generator<void, ReadLists | undefined> {
+  const letters = new JsonLetters(text)
+  const found: Found = { lists: [], members: [], around: [] }
+  const { lists } = found
+  const start = letters.skipSpace(0)
+  const end = letters.at(start) === 123 ? yield* walkObject(letters, start, path, found, pick) : 0
+  if (end < 0) return undefined
+  let frame = ''
+  let at = 0
+  for (const list of lists) {
+    frame += `${text.slice(at, list.start)}[]`
+    at = list.end
+  }
+  frame += text.slice(at)
+  return isJson(frame) ? { ...found, frame } : undefined
+}
+
+type Found = { readonly [K in Exclude<keyof ReadLists, 'frame'>]: ReadLists[K][number][] }
+
+/** Behind the object; -1: it is none. */
+function* walkObject(
+  letters: JsonLetters,
+  start: number,
+  path: readonly string[],
+  found: Found,
+  pick: Pick,
+): Generator<void, number> {
+  const [next, ...rest] = path
+  let at = letters.skipSpace(start + 1)
+  while (letters.at(at) === 34) {
+    const nameEnd = letters.skipString(at)
+    const name = nameIn(letters.text.slice(at, nameEnd))
+    if (name === undefined) return -1
+    const value = letters.skipSpace(letters.skipSpace(nameEnd) + 1)
+    const first = letters.at(value)
+    let end: number
+    if (next !== undefined && name === next && first === 123) {
+      end = yield* walkObject(letters, value, rest, found, pick)
+      found.around.push({ name, start: value, end })
+    } else if (next === undefined && first === 91) {
+      const list = yield* elementSteps(letters, value, pick)
+      end = list?.end ?? -1
+      if (list !== undefined) found.lists.push({ name, start: value, ...list })
+    } else end = letters.skipValue(value)
+    if (end < 0) return -1
+    if (next === undefined) found.members.push({ name, start: value, end })
+    at = letters.skipSpace(end)
+    if (letters.at(at) === 44) at = letters.skipSpace(at + 1)
+  }
+  return at + 1
+}
+
+function nameIn(text: string): string | undefined {
+  try {
+    return JSON.parse(text) as string
+  } catch {
+    return undefined
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
