@@ -47,7 +47,7 @@ export const LOG_FIELDS = [
   { name: 'protocol', meaning: '`tcp` where it is no request of HTTP', example: 'tcp' },
   {
     name: 'gen_ai.operation.name',
-    meaning: 'of a call to a model, the operation: `chat`, `embeddings`, `count-tokens`',
+    meaning: 'of a call to a model, the operation: `chat`, `embeddings`, `rerank`, `count-tokens`',
     example: 'chat',
   },
   { name: 'gen_ai.provider.name', meaning: 'who makes the provider', example: 'openai' },

@@ -60,21 +60,26 @@ export function encodeSpan(span: Span): Uint8Array {
 /** An ExportTraceServiceRequest around spans that are encoded already. */
 export function encodeBatch(spans: readonly Uint8Array[], source: TraceSource): Uint8Array {
   writer.begin(REQUEST.resourceSpans)
-  writer.begin(RESOURCE_SPANS.resource)
-  writeAttributes(writer, RESOURCE.attributes, source.resource)
-  writer.end()
-  writer.begin(RESOURCE_SPANS.scopeSpans)
-  writer.begin(SCOPE_SPANS.scope)
-  writer.string(SCOPE.name, source.scope.name)
-  writer.string(SCOPE.version, source.scope.version)
-  writer.end()
+  writeSource(writer, RESOURCE_SPANS.scopeSpans, source)
   for (const span of spans) writer.append(span)
   writer.end()
   writer.end()
   return writer.take()
 }
 
-function writeAttributes(
+/** The resource, and the begin of what its scope has, which are alike for spans and logs. */
+export function writeSource(writer: FieldWriter, scoped: number, source: TraceSource): void {
+  writer.begin(RESOURCE_SPANS.resource)
+  writeAttributes(writer, RESOURCE.attributes, source.resource)
+  writer.end()
+  writer.begin(scoped)
+  writer.begin(SCOPE_SPANS.scope)
+  writer.string(SCOPE.name, source.scope.name)
+  writer.string(SCOPE.version, source.scope.version)
+  writer.end()
+}
+
+export function writeAttributes(
   writer: FieldWriter,
   field: number,
   attributes: Readonly<Record<string, AttributeValue | undefined>>,
@@ -89,7 +94,7 @@ function writeAttributes(
   }
 }
 
-function writeValue(writer: FieldWriter, field: number, value: AttributeValue): void {
+export function writeValue(writer: FieldWriter, field: number, value: AttributeValue): void {
   writer.begin(field)
   if (typeof value === 'string') writer.string(ANY_VALUE.string, value)
   else if (typeof value === 'boolean') writer.bool(ANY_VALUE.bool, value)

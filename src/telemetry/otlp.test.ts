@@ -3,7 +3,8 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { spansIn } from '../../test/proxy/spans.ts'
-import { createOtlpExporter, type OtlpExporterOptions, type SpanLoss } from './otlp.ts'
+import { createOtlpExporter, type OtlpExporterOptions } from './otlp.ts'
+import type { OtlpLoss } from './otlp-batches.ts'
 import { createOtlpSend, parseRetryAfter } from './otlp-send.ts'
 import type { Span } from './trace.ts'
 
@@ -77,7 +78,7 @@ async function collector(
 }
 
 function exporterTo(url: string, options: Partial<OtlpExporterOptions> = {}) {
-  const losses: [number, SpanLoss, string][] = []
+  const losses: [number, OtlpLoss, string][] = []
   let exported = 0
   const exporter = createOtlpExporter({
     source: SOURCE,
@@ -172,7 +173,7 @@ describe('a collector that', () => {
   ] as const) {
     it(name, async (t) => {
       const { url, received } = await collector(t, [answer])
-      const lost = Promise.withResolvers<readonly [number, SpanLoss, string]>()
+      const lost = Promise.withResolvers<readonly [number, OtlpLoss, string]>()
       const { exporter } = exporterTo(url, {
         send: createOtlpSend({ url, timeout: answer === 'hang' ? 20 : 10_000 }),
         attempts: 3,
@@ -185,7 +186,7 @@ describe('a collector that', () => {
   }
 
   it('is not there at all loses spans', async () => {
-    const lost = Promise.withResolvers<readonly [number, SpanLoss, string]>()
+    const lost = Promise.withResolvers<readonly [number, OtlpLoss, string]>()
     const { exporter } = exporterTo('http://127.0.0.1:1/v1/traces', {
       attempts: 2,
       whenLost: (...loss) => lost.resolve(loss),

@@ -1,9 +1,11 @@
 import type { Answer, Ask, NoResponse, Question } from '../exchange/ask.ts'
+import type { Exchange } from '../exchange/exchange.ts'
 import { HeaderView } from '../exchange/header-view.ts'
 import type { Fields } from '../wire/http1/fields.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connection.ts'
 import type { Choice, Cluster } from './cluster.ts'
+import { streamOpener } from './message-stream.ts'
 import { headersOf, renderLines, sendRequest } from './own-request.ts'
 import type { Waiting } from './pool.ts'
 
@@ -13,7 +15,7 @@ const MAX_ASKING = 1_024
 /** Questions to the service behind a cluster, one attempt each on a connection that is open. */
 export function asker(cluster: Cluster): Ask {
   let asking = 0
-  return async (exchange, question) => {
+  const ask = async (exchange: Exchange, question: Question) => {
     const lines = renderLines(question)
     if (lines === undefined) return { failure: 'bad-question' }
     if (asking >= MAX_ASKING) return { failure: 'overloaded' }
@@ -26,6 +28,7 @@ export function asker(cluster: Cluster): Ask {
       asking--
     }
   }
+  return Object.assign(ask, { open: streamOpener(cluster) })
 }
 
 /** One question on its way. */

@@ -10,7 +10,10 @@ import { handshakeWith, PLAIN_TLS } from './backend-tls.ts'
 import { type Dial, dialer } from './connect.ts'
 import type { Resolution } from './dns.ts'
 
-const METHOD_PATH = '/opentelemetry.proto.collector.trace.v1.TraceService/Export'
+const METHODS = {
+  traces: '/opentelemetry.proto.collector.trace.v1.TraceService/Export',
+  logs: '/opentelemetry.proto.collector.logs.v1.LogsService/Export',
+} as const
 /** One byte that tells of compression, four of length. */
 const PREFIX = 5
 const LONGEST_ANSWER = 64 << 10
@@ -20,7 +23,10 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:
 const RETRIED: readonly string[] = ['1', '4', '8', '10', '11', '14', '15']
 
 /** OTLP over gRPC: one unary call, in protobuf always, on a connection that is kept. */
-export function createOtlpGrpcSend(options: OtlpSendOptions): OtlpSend {
+export function createOtlpGrpcSend(
+  options: OtlpSendOptions,
+  signal: keyof typeof METHODS = 'traces',
+): OtlpSend {
   const { url, headers = {}, timeout = 10_000 } = options
   const { host } = new URL(url)
   const lines = Object.entries({
@@ -31,7 +37,7 @@ export function createOtlpGrpcSend(options: OtlpSendOptions): OtlpSend {
     'grpc-timeout': `${timeout}m`,
     ...headers,
   }).map(([name, value]) => `${name}: ${value}\r\n`)
-  const head = `POST ${METHOD_PATH} HTTP/1.1\r\n${lines.join('')}\r\n`
+  const head = `POST ${METHODS[signal]} HTTP/1.1\r\n${lines.join('')}\r\n`
   let detail = ''
   const open: OpenSocket = (events) =>
     dialTo(

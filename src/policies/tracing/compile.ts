@@ -3,10 +3,9 @@ import type { Json } from '../../cel/values/json-write.ts'
 import { doubleValue, isDouble } from '../../cel/values/number.ts'
 import type { Target } from '../../model/backend.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
-import { secretText } from '../../model/secret.ts'
+import { headerTexts } from '../collector-headers.ts'
 import type { CompileContext } from '../define.ts'
 import { compileLogExpressions, type LogExpressions } from '../log-expressions.ts'
-import { isFieldValue } from '../value-text.ts'
 import type { Tracing } from './schema.ts'
 
 /** A share of 1, or what says it of each request. */
@@ -46,21 +45,12 @@ export function compileTracing(
     target,
     protocol,
     path,
-    headers: textsOf(headers),
+    headers: headerTexts(headers),
     randomSampling: compileShare(policy, 'randomSampling', randomSampling, context),
     clientSampling: compileShare(policy, 'clientSampling', clientSampling, context),
     resources: Object.fromEntries(constants),
     removed: remove,
   }
-}
-
-/** One whose text is not known, or cannot be sent, is left out: the collector rejects the spans. */
-function textsOf(headers: Tracing['headers'] = {}): Readonly<Record<string, string>> {
-  const texts = Object.entries(headers).flatMap(([name, ref]) => {
-    const text = secretText(ref)?.trim()
-    return text !== undefined && isFieldValue(text) ? [[name.toLowerCase(), text] as const] : []
-  })
-  return Object.fromEntries(texts)
 }
 
 const NO_REQUEST: Variables = {}

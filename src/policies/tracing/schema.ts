@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { secret } from '../materials.ts'
-import { choice, expression, headerName } from '../scalars.ts'
+import { collectorHeaders } from '../collector-headers.ts'
+import { choice, expression } from '../scalars.ts'
 import { oneOfKeys } from '../shapes.ts'
 import { TARGET_KEYS, targetShape, toTarget } from '../target.ts'
 
@@ -12,14 +12,7 @@ const sampling = (what: string) =>
 const attributes = (what: string) =>
   z.record(z.string().min(1).max(256), expression('any', 'log')).prefault({}).describe(what)
 
-/** Of each request to the collector; values are credentials as a rule. */
-export const collectorHeaders = () =>
-  z
-    .record(headerName(), secret())
-    .optional()
-    .describe(
-      'Headers of requests to the collector: by name, each its text or `{file}`, which is never shown.',
-    )
+export { collectorHeaders } from '../collector-headers.ts'
 
 export const tracing = oneOfKeys(
   z.strictObject({
@@ -36,7 +29,7 @@ export const tracing = oneOfKeys(
     filter: expression('bool', 'log')
       .optional()
       .describe('Only spans for which this is true are sent.'),
-    attributes: attributes('Further attributes of spans.'),
+    attributes: attributes('Further attributes of spans; `span.name` is the name of the span.'),
     resources: attributes('Attributes of the process.'),
     remove: z.array(z.string().min(1).max(256)).max(64).prefault([]).describe('Left out.'),
   }),

@@ -54,6 +54,7 @@ export const REASON = label('reason', 'who or what made the response', [
   'authentication',
   'authorization',
   'external-authorization',
+  'external-processing',
   'csrf',
   'rate-limit',
   'guardrail',

@@ -28,6 +28,7 @@ export const llmRequests = defineCounter({
     label('operation', 'the operation (`gen_ai.operation.name`)', [
       'chat',
       'embeddings',
+      'rerank',
       'count-tokens',
       'state',
     ]),

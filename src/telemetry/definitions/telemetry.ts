@@ -20,6 +20,18 @@ export const traceSpansDropped = defineCounter({
   labels: [label('reason', 'why', ['queue-full', 'refused', 'unavailable', 'stopped'])],
 })
 
+export const logsExported = defineCounter({
+  name: 'portcullis_log_records_exported_total',
+  help: 'Records of the access log that a collector took.',
+  labels: [],
+})
+
+export const logsUnexported = defineCounter({
+  name: 'portcullis_log_records_unexported_total',
+  help: 'Records of the access log that no collector took.',
+  labels: [label('reason', 'why', ['queue-full', 'refused', 'unavailable', 'stopped'])],
+})
+
 export const seriesFolded = defineCounter({
   name: 'portcullis_metrics_series_folded_total',
   help: 'Sets of label values that were counted as `other` because a metric had too many series.',
@@ -34,5 +46,13 @@ export const decisionDrops = defineCounter({
 
 export const TELEMETRY: MetricGroup = {
   title: 'Telemetry itself',
-  metrics: [logDrops, traceSpansExported, traceSpansDropped, decisionDrops, seriesFolded],
+  metrics: [
+    logDrops,
+    logsExported,
+    logsUnexported,
+    traceSpansExported,
+    traceSpansDropped,
+    decisionDrops,
+    seriesFolded,
+  ],
 }

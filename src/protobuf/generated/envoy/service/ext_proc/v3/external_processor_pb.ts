@@ -4,22 +4,22 @@
 // @generated from file envoy/service/ext_proc/v3/external_processor.proto (package envoy.service.ext_proc.v3, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { HeaderMap, HeaderValueOption } from "../../../config/core/v3/base_pb.ts";
+import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { HeaderMap, HeaderValueOption, Metadata } from "../../../config/core/v3/base_pb.ts";
 import { file_envoy_config_core_v3_base } from "../../../config/core/v3/base_pb.ts";
-import type { ProcessingMode_BodySendMode } from "../../../extensions/filters/http/ext_proc/v3/processing_mode_pb.ts";
+import type { ProcessingMode, ProcessingMode_BodySendMode } from "../../../extensions/filters/http/ext_proc/v3/processing_mode_pb.ts";
 import { file_envoy_extensions_filters_http_ext_proc_v3_processing_mode } from "../../../extensions/filters/http/ext_proc/v3/processing_mode_pb.ts";
 import type { HttpStatus } from "../../../type/v3/http_status_pb.ts";
 import { file_envoy_type_v3_http_status } from "../../../type/v3/http_status_pb.ts";
 import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
-import type { JsonObject, Message } from "@bufbuild/protobuf";
+import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file envoy/service/ext_proc/v3/external_processor.proto.
  */
 export const file_envoy_service_ext_proc_v3_external_processor: GenFile = /*@__PURE__*/
-  fileDesc("CjJlbnZveS9zZXJ2aWNlL2V4dF9wcm9jL3YzL2V4dGVybmFsX3Byb2Nlc3Nvci5wcm90bxIZZW52b3kuc2VydmljZS5leHRfcHJvYy52MyKVAgoVUHJvdG9jb2xDb25maWd1cmF0aW9uEmEKEXJlcXVlc3RfYm9keV9tb2RlGAEgASgOMkYuZW52b3kuZXh0ZW5zaW9ucy5maWx0ZXJzLmh0dHAuZXh0X3Byb2MudjMuUHJvY2Vzc2luZ01vZGUuQm9keVNlbmRNb2RlEmIKEnJlc3BvbnNlX2JvZHlfbW9kZRgCIAEoDjJGLmVudm95LmV4dGVuc2lvbnMuZmlsdGVycy5odHRwLmV4dF9wcm9jLnYzLlByb2Nlc3NpbmdNb2RlLkJvZHlTZW5kTW9kZRI1Ci1zZW5kX2JvZHlfd2l0aG91dF93YWl0aW5nX2Zvcl9oZWFkZXJfcmVzcG9uc2UYAyABKAgi6QEKEVByb2Nlc3NpbmdSZXF1ZXN0EkEKD3JlcXVlc3RfaGVhZGVycxgCIAEoCzImLmVudm95LnNlcnZpY2UuZXh0X3Byb2MudjMuSHR0cEhlYWRlcnNIABI7CgxyZXF1ZXN0X2JvZHkYBCABKAsyIy5lbnZveS5zZXJ2aWNlLmV4dF9wcm9jLnYzLkh0dHBCb2R5SAASSQoPcHJvdG9jb2xfY29uZmlnGAsgASgLMjAuZW52b3kuc2VydmljZS5leHRfcHJvYy52My5Qcm90b2NvbENvbmZpZ3VyYXRpb25CCQoHcmVxdWVzdCKnAgoSUHJvY2Vzc2luZ1Jlc3BvbnNlEkUKD3JlcXVlc3RfaGVhZGVycxgBIAEoCzIqLmVudm95LnNlcnZpY2UuZXh0X3Byb2MudjMuSGVhZGVyc1Jlc3BvbnNlSAASPwoMcmVxdWVzdF9ib2R5GAMgASgLMicuZW52b3kuc2VydmljZS5leHRfcHJvYy52My5Cb2R5UmVzcG9uc2VIABJKChJpbW1lZGlhdGVfcmVzcG9uc2UYByABKAsyLC5lbnZveS5zZXJ2aWNlLmV4dF9wcm9jLnYzLkltbWVkaWF0ZVJlc3BvbnNlSAASMQoQZHluYW1pY19tZXRhZGF0YRgIIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCCgoIcmVzcG9uc2UiVgoLSHR0cEhlYWRlcnMSMAoHaGVhZGVycxgBIAEoCzIfLmVudm95LmNvbmZpZy5jb3JlLnYzLkhlYWRlck1hcBIVCg1lbmRfb2Zfc3RyZWFtGAMgASgIIi8KCEh0dHBCb2R5EgwKBGJvZHkYASABKAwSFQoNZW5kX29mX3N0cmVhbRgCIAEoCCJOCg9IZWFkZXJzUmVzcG9uc2USOwoIcmVzcG9uc2UYASABKAsyKS5lbnZveS5zZXJ2aWNlLmV4dF9wcm9jLnYzLkNvbW1vblJlc3BvbnNlIksKDEJvZHlSZXNwb25zZRI7CghyZXNwb25zZRgBIAEoCzIpLmVudm95LnNlcnZpY2UuZXh0X3Byb2MudjMuQ29tbW9uUmVzcG9uc2UilAEKDkNvbW1vblJlc3BvbnNlEkIKD2hlYWRlcl9tdXRhdGlvbhgCIAEoCzIpLmVudm95LnNlcnZpY2UuZXh0X3Byb2MudjMuSGVhZGVyTXV0YXRpb24SPgoNYm9keV9tdXRhdGlvbhgDIAEoCzInLmVudm95LnNlcnZpY2UuZXh0X3Byb2MudjMuQm9keU11dGF0aW9uIpkBChFJbW1lZGlhdGVSZXNwb25zZRIpCgZzdGF0dXMYASABKAsyGS5lbnZveS50eXBlLnYzLkh0dHBTdGF0dXMSOgoHaGVhZGVycxgCIAEoCzIpLmVudm95LnNlcnZpY2UuZXh0X3Byb2MudjMuSGVhZGVyTXV0YXRpb24SDAoEYm9keRgDIAEoDBIPCgdkZXRhaWxzGAUgASgJImYKDkhlYWRlck11dGF0aW9uEjwKC3NldF9oZWFkZXJzGAEgAygLMicuZW52b3kuY29uZmlnLmNvcmUudjMuSGVhZGVyVmFsdWVPcHRpb24SFgoOcmVtb3ZlX2hlYWRlcnMYAiADKAkiOwoUU3RyZWFtZWRCb2R5UmVzcG9uc2USDAoEYm9keRgBIAEoDBIVCg1lbmRfb2Zfc3RyZWFtGAIgASgIIo4BCgxCb2R5TXV0YXRpb24SDgoEYm9keRgBIAEoDEgAEhQKCmNsZWFyX2JvZHkYAiABKAhIABJMChFzdHJlYW1lZF9yZXNwb25zZRgDIAEoCzIvLmVudm95LnNlcnZpY2UuZXh0X3Byb2MudjMuU3RyZWFtZWRCb2R5UmVzcG9uc2VIAEIKCghtdXRhdGlvbmIGcHJvdG8z0vYDBAgAGAA", [file_envoy_config_core_v3_base, file_envoy_extensions_filters_http_ext_proc_v3_processing_mode, file_envoy_type_v3_http_status, file_google_protobuf_struct]);
+  fileDesc("CjJlbnZveS9zZXJ2aWNlL2V4dF9wcm9jL3YzL2V4dGVybmFsX3Byb2Nlc3Nvci5wcm90bxIZZW52b3kuc2VydmljZS5leHRfcHJvYy52MyKVAgoVUHJvdG9jb2xDb25maWd1cmF0aW9uEmEKEXJlcXVlc3RfYm9keV9tb2RlGAEgASgOMkYuZW52b3kuZXh0ZW5zaW9ucy5maWx0ZXJzLmh0dHAuZXh0X3Byb2MudjMuUHJvY2Vzc2luZ01vZGUuQm9keVNlbmRNb2RlEmIKEnJlc3BvbnNlX2JvZHlfbW9kZRgCIAEoDjJGLmVudm95LmV4dGVuc2lvbnMuZmlsdGVycy5odHRwLmV4dF9wcm9jLnYzLlByb2Nlc3NpbmdNb2RlLkJvZHlTZW5kTW9kZRI1Ci1zZW5kX2JvZHlfd2l0aG91dF93YWl0aW5nX2Zvcl9oZWFkZXJfcmVzcG9uc2UYAyABKAgiwwQKEVByb2Nlc3NpbmdSZXF1ZXN0EkEKD3JlcXVlc3RfaGVhZGVycxgCIAEoCzImLmVudm95LnNlcnZpY2UuZXh0X3Byb2MudjMuSHR0cEhlYWRlcnNIABJCChByZXNwb25zZV9oZWFkZXJzGAMgASgLMiYuZW52b3kuc2VydmljZS5leHRfcHJvYy52My5IdHRwSGVhZGVyc0gAEjsKDHJlcXVlc3RfYm9keRgEIAEoCzIjLmVudm95LnNlcnZpY2UuZXh0X3Byb2MudjMuSHR0cEJvZHlIABI8Cg1yZXNwb25zZV9ib2R5GAUgASgLMiMuZW52b3kuc2VydmljZS5leHRfcHJvYy52My5IdHRwQm9keUgAEjgKEG1ldGFkYXRhX2NvbnRleHQYCCABKAsyHi5lbnZveS5jb25maWcuY29yZS52My5NZXRhZGF0YRJQCgphdHRyaWJ1dGVzGAkgAygLMjwuZW52b3kuc2VydmljZS5leHRfcHJvYy52My5Qcm9jZXNzaW5nUmVxdWVzdC5BdHRyaWJ1dGVzRW50cnkSSQoPcHJvdG9jb2xfY29uZmlnGAsgASgLMjAuZW52b3kuc2VydmljZS5leHRfcHJvYy52My5Qcm90b2NvbENvbmZpZ3VyYXRpb24aSgoPQXR0cmlidXRlc0VudHJ5EgsKA2tleRgBIAEoCRImCgV2YWx1ZRgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3Q6AjgBQgkKB3JlcXVlc3QigwQKElByb2Nlc3NpbmdSZXNwb25zZRJFCg9yZXF1ZXN0X2hlYWRlcnMYASABKAsyKi5lbnZveS5zZXJ2aWNlLmV4dF9wcm9jLnYzLkhlYWRlcnNSZXNwb25zZUgAEkYKEHJlc3BvbnNlX2hlYWRlcnMYAiABKAsyKi5lbnZveS5zZXJ2aWNlLmV4dF9wcm9jLnYzLkhlYWRlcnNSZXNwb25zZUgAEj8KDHJlcXVlc3RfYm9keRgDIAEoCzInLmVudm95LnNlcnZpY2UuZXh0X3Byb2MudjMuQm9keVJlc3BvbnNlSAASQAoNcmVzcG9uc2VfYm9keRgEIAEoCzInLmVudm95LnNlcnZpY2UuZXh0X3Byb2MudjMuQm9keVJlc3BvbnNlSAASSgoSaW1tZWRpYXRlX3Jlc3BvbnNlGAcgASgLMiwuZW52b3kuc2VydmljZS5leHRfcHJvYy52My5JbW1lZGlhdGVSZXNwb25zZUgAEjEKEGR5bmFtaWNfbWV0YWRhdGEYCCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0ElAKDW1vZGVfb3ZlcnJpZGUYCSABKAsyOS5lbnZveS5leHRlbnNpb25zLmZpbHRlcnMuaHR0cC5leHRfcHJvYy52My5Qcm9jZXNzaW5nTW9kZUIKCghyZXNwb25zZSJWCgtIdHRwSGVhZGVycxIwCgdoZWFkZXJzGAEgASgLMh8uZW52b3kuY29uZmlnLmNvcmUudjMuSGVhZGVyTWFwEhUKDWVuZF9vZl9zdHJlYW0YAyABKAgiLwoISHR0cEJvZHkSDAoEYm9keRgBIAEoDBIVCg1lbmRfb2Zfc3RyZWFtGAIgASgIIk4KD0hlYWRlcnNSZXNwb25zZRI7CghyZXNwb25zZRgBIAEoCzIpLmVudm95LnNlcnZpY2UuZXh0X3Byb2MudjMuQ29tbW9uUmVzcG9uc2UiSwoMQm9keVJlc3BvbnNlEjsKCHJlc3BvbnNlGAEgASgLMikuZW52b3kuc2VydmljZS5leHRfcHJvYy52My5Db21tb25SZXNwb25zZSKYAgoOQ29tbW9uUmVzcG9uc2USSAoGc3RhdHVzGAEgASgOMjguZW52b3kuc2VydmljZS5leHRfcHJvYy52My5Db21tb25SZXNwb25zZS5SZXNwb25zZVN0YXR1cxJCCg9oZWFkZXJfbXV0YXRpb24YAiABKAsyKS5lbnZveS5zZXJ2aWNlLmV4dF9wcm9jLnYzLkhlYWRlck11dGF0aW9uEj4KDWJvZHlfbXV0YXRpb24YAyABKAsyJy5lbnZveS5zZXJ2aWNlLmV4dF9wcm9jLnYzLkJvZHlNdXRhdGlvbiI4Cg5SZXNwb25zZVN0YXR1cxIMCghDT05USU5VRRAAEhgKFENPTlRJTlVFX0FORF9SRVBMQUNFEAEimQEKEUltbWVkaWF0ZVJlc3BvbnNlEikKBnN0YXR1cxgBIAEoCzIZLmVudm95LnR5cGUudjMuSHR0cFN0YXR1cxI6CgdoZWFkZXJzGAIgASgLMikuZW52b3kuc2VydmljZS5leHRfcHJvYy52My5IZWFkZXJNdXRhdGlvbhIMCgRib2R5GAMgASgMEg8KB2RldGFpbHMYBSABKAkiZgoOSGVhZGVyTXV0YXRpb24SPAoLc2V0X2hlYWRlcnMYASADKAsyJy5lbnZveS5jb25maWcuY29yZS52My5IZWFkZXJWYWx1ZU9wdGlvbhIWCg5yZW1vdmVfaGVhZGVycxgCIAMoCSI7ChRTdHJlYW1lZEJvZHlSZXNwb25zZRIMCgRib2R5GAEgASgMEhUKDWVuZF9vZl9zdHJlYW0YAiABKAgijgEKDEJvZHlNdXRhdGlvbhIOCgRib2R5GAEgASgMSAASFAoKY2xlYXJfYm9keRgCIAEoCEgAEkwKEXN0cmVhbWVkX3Jlc3BvbnNlGAMgASgLMi8uZW52b3kuc2VydmljZS5leHRfcHJvYy52My5TdHJlYW1lZEJvZHlSZXNwb25zZUgAQgoKCG11dGF0aW9uYgZwcm90bzPS9gMECAAYAA", [file_envoy_config_core_v3_base, file_envoy_extensions_filters_http_ext_proc_v3_processing_mode, file_envoy_type_v3_http_status, file_google_protobuf_struct]);
 
 /**
  * @generated from message envoy.service.ext_proc.v3.ProtocolConfiguration
@@ -63,11 +63,33 @@ export type ProcessingRequest = Message<"envoy.service.ext_proc.v3.ProcessingReq
     case: "requestHeaders";
   } | {
     /**
+     * @generated from field: envoy.service.ext_proc.v3.HttpHeaders response_headers = 3;
+     */
+    value: HttpHeaders;
+    case: "responseHeaders";
+  } | {
+    /**
      * @generated from field: envoy.service.ext_proc.v3.HttpBody request_body = 4;
      */
     value: HttpBody;
     case: "requestBody";
+  } | {
+    /**
+     * @generated from field: envoy.service.ext_proc.v3.HttpBody response_body = 5;
+     */
+    value: HttpBody;
+    case: "responseBody";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * @generated from field: envoy.config.core.v3.Metadata metadata_context = 8;
+   */
+  metadataContext?: Metadata | undefined;
+
+  /**
+   * @generated from field: map<string, google.protobuf.Struct> attributes = 9;
+   */
+  attributes: { [key: string]: JsonObject };
 
   /**
    * @generated from field: envoy.service.ext_proc.v3.ProtocolConfiguration protocol_config = 11;
@@ -97,10 +119,22 @@ export type ProcessingResponse = Message<"envoy.service.ext_proc.v3.ProcessingRe
     case: "requestHeaders";
   } | {
     /**
+     * @generated from field: envoy.service.ext_proc.v3.HeadersResponse response_headers = 2;
+     */
+    value: HeadersResponse;
+    case: "responseHeaders";
+  } | {
+    /**
      * @generated from field: envoy.service.ext_proc.v3.BodyResponse request_body = 3;
      */
     value: BodyResponse;
     case: "requestBody";
+  } | {
+    /**
+     * @generated from field: envoy.service.ext_proc.v3.BodyResponse response_body = 4;
+     */
+    value: BodyResponse;
+    case: "responseBody";
   } | {
     /**
      * @generated from field: envoy.service.ext_proc.v3.ImmediateResponse immediate_response = 7;
@@ -113,6 +147,11 @@ export type ProcessingResponse = Message<"envoy.service.ext_proc.v3.ProcessingRe
    * @generated from field: google.protobuf.Struct dynamic_metadata = 8;
    */
   dynamicMetadata?: JsonObject | undefined;
+
+  /**
+   * @generated from field: envoy.extensions.filters.http.ext_proc.v3.ProcessingMode mode_override = 9;
+   */
+  modeOverride?: ProcessingMode | undefined;
 };
 
 /**
@@ -205,6 +244,11 @@ export const BodyResponseSchema: GenMessage<BodyResponse> = /*@__PURE__*/
  */
 export type CommonResponse = Message<"envoy.service.ext_proc.v3.CommonResponse"> & {
   /**
+   * @generated from field: envoy.service.ext_proc.v3.CommonResponse.ResponseStatus status = 1;
+   */
+  status: CommonResponse_ResponseStatus;
+
+  /**
    * @generated from field: envoy.service.ext_proc.v3.HeaderMutation header_mutation = 2;
    */
   headerMutation?: HeaderMutation | undefined;
@@ -221,6 +265,32 @@ export type CommonResponse = Message<"envoy.service.ext_proc.v3.CommonResponse">
  */
 export const CommonResponseSchema: GenMessage<CommonResponse> = /*@__PURE__*/
   messageDesc(file_envoy_service_ext_proc_v3_external_processor, 7);
+
+/**
+ * @generated from enum envoy.service.ext_proc.v3.CommonResponse.ResponseStatus
+ */
+export const CommonResponse_ResponseStatus = {
+  /**
+   * @generated from enum value: CONTINUE = 0;
+   */
+  CONTINUE: 0,
+
+  /**
+   * @generated from enum value: CONTINUE_AND_REPLACE = 1;
+   */
+  CONTINUE_AND_REPLACE: 1,
+} as const;
+
+/**
+ * @generated from enum envoy.service.ext_proc.v3.CommonResponse.ResponseStatus
+ */
+export type CommonResponse_ResponseStatus = (typeof CommonResponse_ResponseStatus)[keyof typeof CommonResponse_ResponseStatus] | UnknownEnum;
+
+/**
+ * Describes the enum envoy.service.ext_proc.v3.CommonResponse.ResponseStatus.
+ */
+export const CommonResponse_ResponseStatusSchema: GenEnum<CommonResponse_ResponseStatus> = /*@__PURE__*/
+  enumDesc(file_envoy_service_ext_proc_v3_external_processor, 7, 0);
 
 /**
  * @generated from message envoy.service.ext_proc.v3.ImmediateResponse

@@ -12,12 +12,31 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file envoy/extensions/filters/http/ext_proc/v3/processing_mode.proto.
  */
 export const file_envoy_extensions_filters_http_ext_proc_v3_processing_mode: GenFile = /*@__PURE__*/
-  fileDesc("Cj9lbnZveS9leHRlbnNpb25zL2ZpbHRlcnMvaHR0cC9leHRfcHJvYy92My9wcm9jZXNzaW5nX21vZGUucHJvdG8SKWVudm95LmV4dGVuc2lvbnMuZmlsdGVycy5odHRwLmV4dF9wcm9jLnYzInYKDlByb2Nlc3NpbmdNb2RlImQKDEJvZHlTZW5kTW9kZRIICgROT05FEAASDAoIU1RSRUFNRUQQARIMCghCVUZGRVJFRBACEhQKEEJVRkZFUkVEX1BBUlRJQUwQAxIYChRGVUxMX0RVUExFWF9TVFJFQU1FRBAEYgZwcm90bzPS9gMECAAYAA");
+  fileDesc("Cj9lbnZveS9leHRlbnNpb25zL2ZpbHRlcnMvaHR0cC9leHRfcHJvYy92My9wcm9jZXNzaW5nX21vZGUucHJvdG8SKWVudm95LmV4dGVuc2lvbnMuZmlsdGVycy5odHRwLmV4dF9wcm9jLnYzIr8ECg5Qcm9jZXNzaW5nTW9kZRJlChNyZXF1ZXN0X2hlYWRlcl9tb2RlGAEgASgOMkguZW52b3kuZXh0ZW5zaW9ucy5maWx0ZXJzLmh0dHAuZXh0X3Byb2MudjMuUHJvY2Vzc2luZ01vZGUuSGVhZGVyU2VuZE1vZGUSZgoUcmVzcG9uc2VfaGVhZGVyX21vZGUYAiABKA4ySC5lbnZveS5leHRlbnNpb25zLmZpbHRlcnMuaHR0cC5leHRfcHJvYy52My5Qcm9jZXNzaW5nTW9kZS5IZWFkZXJTZW5kTW9kZRJhChFyZXF1ZXN0X2JvZHlfbW9kZRgDIAEoDjJGLmVudm95LmV4dGVuc2lvbnMuZmlsdGVycy5odHRwLmV4dF9wcm9jLnYzLlByb2Nlc3NpbmdNb2RlLkJvZHlTZW5kTW9kZRJiChJyZXNwb25zZV9ib2R5X21vZGUYBCABKA4yRi5lbnZveS5leHRlbnNpb25zLmZpbHRlcnMuaHR0cC5leHRfcHJvYy52My5Qcm9jZXNzaW5nTW9kZS5Cb2R5U2VuZE1vZGUiMQoOSGVhZGVyU2VuZE1vZGUSCwoHREVGQVVMVBAAEggKBFNFTkQQARIICgRTS0lQEAIiZAoMQm9keVNlbmRNb2RlEggKBE5PTkUQABIMCghTVFJFQU1FRBABEgwKCEJVRkZFUkVEEAISFAoQQlVGRkVSRURfUEFSVElBTBADEhgKFEZVTExfRFVQTEVYX1NUUkVBTUVEEARiBnByb3RvM9L2AwQIABgA");
 
 /**
  * @generated from message envoy.extensions.filters.http.ext_proc.v3.ProcessingMode
  */
 export type ProcessingMode = Message<"envoy.extensions.filters.http.ext_proc.v3.ProcessingMode"> & {
+  /**
+   * @generated from field: envoy.extensions.filters.http.ext_proc.v3.ProcessingMode.HeaderSendMode request_header_mode = 1;
+   */
+  requestHeaderMode: ProcessingMode_HeaderSendMode;
+
+  /**
+   * @generated from field: envoy.extensions.filters.http.ext_proc.v3.ProcessingMode.HeaderSendMode response_header_mode = 2;
+   */
+  responseHeaderMode: ProcessingMode_HeaderSendMode;
+
+  /**
+   * @generated from field: envoy.extensions.filters.http.ext_proc.v3.ProcessingMode.BodySendMode request_body_mode = 3;
+   */
+  requestBodyMode: ProcessingMode_BodySendMode;
+
+  /**
+   * @generated from field: envoy.extensions.filters.http.ext_proc.v3.ProcessingMode.BodySendMode response_body_mode = 4;
+   */
+  responseBodyMode: ProcessingMode_BodySendMode;
 };
 
 /**
@@ -26,6 +45,37 @@ export type ProcessingMode = Message<"envoy.extensions.filters.http.ext_proc.v3.
  */
 export const ProcessingModeSchema: GenMessage<ProcessingMode> = /*@__PURE__*/
   messageDesc(file_envoy_extensions_filters_http_ext_proc_v3_processing_mode, 0);
+
+/**
+ * @generated from enum envoy.extensions.filters.http.ext_proc.v3.ProcessingMode.HeaderSendMode
+ */
+export const ProcessingMode_HeaderSendMode = {
+  /**
+   * @generated from enum value: DEFAULT = 0;
+   */
+  DEFAULT: 0,
+
+  /**
+   * @generated from enum value: SEND = 1;
+   */
+  SEND: 1,
+
+  /**
+   * @generated from enum value: SKIP = 2;
+   */
+  SKIP: 2,
+} as const;
+
+/**
+ * @generated from enum envoy.extensions.filters.http.ext_proc.v3.ProcessingMode.HeaderSendMode
+ */
+export type ProcessingMode_HeaderSendMode = (typeof ProcessingMode_HeaderSendMode)[keyof typeof ProcessingMode_HeaderSendMode] | UnknownEnum;
+
+/**
+ * Describes the enum envoy.extensions.filters.http.ext_proc.v3.ProcessingMode.HeaderSendMode.
+ */
+export const ProcessingMode_HeaderSendModeSchema: GenEnum<ProcessingMode_HeaderSendMode> = /*@__PURE__*/
+  enumDesc(file_envoy_extensions_filters_http_ext_proc_v3_processing_mode, 0, 0);
 
 /**
  * @generated from enum envoy.extensions.filters.http.ext_proc.v3.ProcessingMode.BodySendMode
@@ -66,5 +116,5 @@ export type ProcessingMode_BodySendMode = (typeof ProcessingMode_BodySendMode)[k
  * Describes the enum envoy.extensions.filters.http.ext_proc.v3.ProcessingMode.BodySendMode.
  */
 export const ProcessingMode_BodySendModeSchema: GenEnum<ProcessingMode_BodySendMode> = /*@__PURE__*/
-  enumDesc(file_envoy_extensions_filters_http_ext_proc_v3_processing_mode, 0, 0);
+  enumDesc(file_envoy_extensions_filters_http_ext_proc_v3_processing_mode, 0, 1);
 

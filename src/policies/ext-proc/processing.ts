@@ -1,0 +1,281 @@
+import type { Json } from '../../cel/values/json-write.ts'
+import type { OpenStream } from '../../exchange/ask.ts'
+import type { BodyOutcome } from '../../exchange/body-part.ts'
+import type { Exchange } from '../../exchange/exchange.ts'
+import { type Reply as GatewayReply, reply } from '../../exchange/reply.ts'
+import type { ResponseDraft } from '../../exchange/response-draft.ts'
+import type { Outcome } from '../../exchange/step.ts'
+import { sentHeaders } from '../sent-headers.ts'
+import type { Header } from '../service-headers.ts'
+import { changeRequest, changeResponse, immediateReply } from './changes.ts'
+import type { BodyMode, Changes, Override, Phase, Reply } from './messages.ts'
+import type { ExtProc } from './schema.ts'
+import { Session } from './session.ts'
+
+export type Computed = (exchange: Exchange) => Readonly<Record<string, Json>>
+
+/** A service, and what it gets; made once for each configuration. */
+export interface Processor {
+  /** Undefined: there is nobody to ask. */
+  readonly open: OpenStream | undefined
+  readonly loading: Promise<typeof import('./messages.ts')>
+  readonly isOpen: boolean
+  readonly timeout: number
+  readonly options: ExtProc['processingOptions']
+  readonly metadata: (
+    exchange: Exchange,
+  ) => Readonly<Record<string, Readonly<Record<string, Json>>>>
+  readonly requestAttributes: Computed
+  readonly responseAttributes: Computed
+}
+
+/** Servers of gRPC take messages of some megabytes at most. */
+const MAX_PIECE_BYTES = 65_536
+
+/** One request and its response with one service. */
+export class Processing {
+  /** The body in place of the client's; undefined: it stays. */
+  replacedBody: Uint8Array | undefined = undefined
+  readonly #processor: Processor
+  readonly #exchange: Exchange
+  #session: Session | undefined
+  /** Nothing more is asked: it is done, or it failed and that is no matter. */
+  #isOver = false
+  #requestBody: BodyMode
+  #responseHeaders: 'send' | 'skip'
+  #responseBody: BodyMode
+
+  constructor(processor: Processor, exchange: Exchange) {
+    this.#processor = processor
+    this.#exchange = exchange
+    const { requestBodyMode, responseHeaderMode, responseBodyMode } = processor.options
+    this.#requestBody = requestBodyMode
+    this.#responseHeaders = responseHeaderMode
+    this.#responseBody = responseBodyMode
+  }
+
+  get session(): Session | undefined {
+    return this.#session
+  }
+
+  get timeout(): number {
+    return this.#processor.timeout
+  }
+
+  stop(): void {
+    this.#isOver = true
+    this.#session?.stop()
+  }
+
+  async request(): Promise<Outcome> {
+    const exchange = this.#exchange
+    const { options, open, loading, timeout, metadata, requestAttributes } = this.#processor
+    if (open === undefined) return this.failed('no-backend')
+    const body = this.#bodyOf(exchange)
+    if (body === 'too-large') return TOO_LARGE
+    const opening = {
+      requestBody: this.#requestBody,
+      responseBody: this.#responseBody,
+      metadata: metadata(exchange),
+    }
+    const codec = await loading
+    if (this.#isOver) return undefined
+    const session = new Session(open, codec, exchange, { opening, timeout })
+    this.#session = session
+    const hasBody = body === undefined ? mayHaveBody(exchange) : body.bytes.length > 0
+    const pieces = body === undefined || !hasBody ? [] : this.#piecesOf(body)
+    if (options.requestHeaderMode === 'send') {
+      const attributes = requestAttributes(exchange)
+      const headers = sentHeaders(exchange)
+      session.send({ phase: 'requestHeaders', headers, endOfStream: !hasBody, attributes })
+      // A service may read all of it before it says anything.
+      if (this.#requestBody === 'fullDuplexStreamed') this.#sendPieces(session, pieces)
+      const said = await this.#expect('requestHeaders')
+      if ('status' in said || 'isFailed' in said) return this.#settled(said)
+      const wrong = changeRequest(exchange, said)
+      if (wrong !== undefined) return this.failed(wrong)
+      if (said.isReplaced || (said.body !== undefined && !said.body.isPiece)) {
+        this.#replace(said.body?.bytes ?? new Uint8Array())
+        return this.#rest()
+      }
+      const overridden = this.#override(said.override)
+      if (overridden !== undefined) return this.failed(overridden)
+    } else if (this.#requestBody === 'fullDuplexStreamed') this.#sendPieces(session, pieces)
+    if (pieces.length === 0 || this.#requestBody === 'none') return this.#rest()
+    const isWhole = body?.isWhole !== false
+    if (this.#requestBody !== 'fullDuplexStreamed') this.#sendPieces(session, pieces, isWhole)
+    return this.#readBody(pieces, isWhole)
+  }
+
+  /** What it makes of the body of the request. */
+  async #readBody(pieces: readonly Uint8Array[], isWhole: boolean): Promise<Outcome> {
+    const made: Uint8Array[] = []
+    let isChanged = false
+    for (let at = 0; ; at++) {
+      const said = await this.#expect('requestBody')
+      if ('status' in said || 'isFailed' in said) return this.#settled(said)
+      const wrong = changeRequest(this.#exchange, said)
+      if (wrong !== undefined) return this.failed(wrong)
+      const { body } = said
+      isChanged ||= body !== undefined
+      made.push(body?.bytes ?? pieces[at] ?? new Uint8Array())
+      // What comes in pieces of its own says where it ends; else there is one for each.
+      if (body?.isPiece === true ? body.endOfStream : at + 1 >= pieces.length) break
+    }
+    if (!isChanged) return this.#rest()
+    // The rest of it would follow what is in place of its beginning.
+    if (!isWhole) return this.failed('a part of a body cannot be changed')
+    this.#replace(Buffer.concat(made))
+    return this.#rest()
+  }
+
+  async response(draft: ResponseDraft): Promise<Outcome> {
+    const session = this.#session
+    if (this.#isOver || session === undefined) return undefined
+    if (draft.isOwn) {
+      this.stop()
+      return undefined
+    }
+    if (this.#responseHeaders === 'skip') return undefined
+    const attributes = this.#processor.responseAttributes(this.#exchange)
+    const endOfStream = !draft.hasBody || draft.length === 0
+    session.send({ phase: 'responseHeaders', headers: headersOf(draft), endOfStream, attributes })
+    const said = await this.#expect('responseHeaders')
+    if ('status' in said || 'isFailed' in said) return this.#settled(said)
+    const wrong = changeResponse(draft, said) ?? this.#override(said.override)
+    if (wrong !== undefined) return this.failed(wrong)
+    if (said.isReplaced || said.body !== undefined) {
+      return this.failed('a body that was not sent cannot be changed')
+    }
+    if (endOfStream || this.#responseBody === 'none') session.end()
+    return undefined
+  }
+
+  /** The whole body of the response. */
+  async responseBody(bytes: Uint8Array, draft: ResponseDraft | undefined): Promise<BodyOutcome> {
+    const session = this.#session
+    if (this.#isOver || session === undefined || draft === undefined || draft.isOwn)
+      return undefined
+    if (this.#responseBody === 'none' || bytes.length === 0) return undefined
+    session.send({ phase: 'responseBody', body: bytes, endOfStream: true })
+    const said = await this.#expect('responseBody')
+    if ('status' in said || 'isFailed' in said) return this.#settled(said)
+    const wrong = changeResponse(draft, said)
+    if (wrong !== undefined) return this.failed(wrong)
+    session.end()
+    return said.body?.bytes
+  }
+
+  /** Whether the body of this response is sent as it comes. */
+  streamsResponse({ isOwn, hasBody }: ResponseDraft): boolean {
+    return !(this.#isOver || isOwn) && hasBody && this.#responseBody === 'fullDuplexStreamed'
+  }
+
+  /** Undefined: it goes on without the service. */
+  failed(detail: string): GatewayReply | undefined {
+    this.stop()
+    if (this.#processor.isOpen) return undefined
+    return { ...reply(500, 'external-processing'), detail }
+  }
+
+  /** The next word of the service, which must be about this. */
+  async #expect(phase: Phase): Promise<Changes | GatewayReply | Failure> {
+    const said = await (this.#session as Session).next()
+    return settle(said, phase)
+  }
+
+  #settled(said: GatewayReply | Failure): GatewayReply | undefined {
+    if ('isFailed' in said) return this.failed(said.detail)
+    this.stop()
+    return said
+  }
+
+  /** The request goes on; the service hears of the response, unless it does not want to. */
+  #rest(): undefined {
+    if (this.#responseHeaders === 'skip' && this.#responseBody === 'none') this.#session?.end()
+    return undefined
+  }
+
+  /** What it does not want is not sent; what it did not get so far, it cannot ask for. */
+  #override(wanted: Override | undefined): string | undefined {
+    if (wanted === undefined || !this.#processor.options.allowModeOverride) return undefined
+    const { requestBody, responseBody, responseHeaders } = wanted
+    const isFit = (now: BodyMode, next: BodyMode | 'unknown') => next === 'none' || next === now
+    if (!isFit(this.#requestBody, requestBody) || !isFit(this.#responseBody, responseBody)) {
+      return 'a mode of bodies that is not configured'
+    }
+    if (responseHeaders === 'send' && this.#responseHeaders === 'skip') {
+      return 'a mode of headers that is not configured'
+    }
+    if (this.#requestBody !== 'fullDuplexStreamed') this.#requestBody = requestBody as BodyMode
+    this.#responseBody = responseBody as BodyMode
+    this.#responseHeaders = responseHeaders ?? this.#responseHeaders
+    return undefined
+  }
+
+  /** Whoever reads the body after this reads the new one. */
+  #replace(bytes: Uint8Array): void {
+    this.replacedBody = bytes
+    this.#exchange.request.body = bytes
+    this.#exchange.codedBody = undefined
+  }
+
+  /** Undefined: it is not looked at. */
+  #bodyOf({ request, codedBody, bodyBeginning }: Exchange): Body | 'too-large' | undefined {
+    if (this.#requestBody === 'none') return undefined
+    const whole = codedBody ?? request.body
+    if (whole !== undefined) return { bytes: whole, isWhole: true }
+    if (bodyBeginning === undefined) return { bytes: new Uint8Array(), isWhole: true }
+    if (this.#requestBody !== 'bufferedPartial') return 'too-large'
+    return { bytes: bodyBeginning, isWhole: false }
+  }
+
+  #piecesOf({ bytes }: Body): readonly Uint8Array[] {
+    if (this.#requestBody !== 'fullDuplexStreamed') return [bytes]
+    const pieces: Uint8Array[] = []
+    for (let at = 0; at < bytes.length; at += MAX_PIECE_BYTES) {
+      pieces.push(bytes.subarray(at, at + MAX_PIECE_BYTES))
+    }
+    return pieces
+  }
+
+  #sendPieces(session: Session, pieces: readonly Uint8Array[], isWhole = true): void {
+    for (const [at, body] of pieces.entries()) {
+      const endOfStream = isWhole && at === pieces.length - 1
+      session.send({ phase: 'requestBody', body, endOfStream })
+    }
+  }
+}
+
+interface Body {
+  readonly bytes: Uint8Array
+  readonly isWhole: boolean
+}
+
+interface Failure {
+  readonly isFailed: true
+  readonly detail: string
+}
+
+function settle(said: Reply, phase: Phase): Changes | GatewayReply | Failure {
+  if (said.kind === 'immediate') return immediateReply(said)
+  if (said.kind === 'failed') return { isFailed: true, detail: said.detail }
+  return said.phase === phase ? said : { isFailed: true, detail: `${said.phase}, not ${phase}` }
+}
+
+const TOO_LARGE = reply(413, 'too-large')
+
+function mayHaveBody({ request }: Exchange): boolean {
+  const { headers } = request
+  const length = headers.get('content-length')
+  return length === undefined ? headers.get('transfer-encoding') !== undefined : length !== '0'
+}
+
+function headersOf(draft: ResponseDraft): readonly Header[] {
+  const { headers } = draft
+  const all = [...headers.keys()].flatMap((name): Header[] => {
+    const value = headers.get(name)
+    return value === undefined ? [] : [[name.toLowerCase(), value]]
+  })
+  return [[':status', String(draft.status)], ...all]
+}

@@ -1,0 +1,114 @@
+import type { BodyFlow, BodyTransformer } from '../../exchange/body-part.ts'
+import { immediateReply } from './changes.ts'
+import type { Reply } from './messages.ts'
+import type { Processing } from './processing.ts'
+
+/** Bytes that a service may be behind before no more of the response is read. */
+const MAX_BEHIND = 16 << 20
+
+/** The body of a response through a service, piece by piece. */
+export function responseStream(processing: Processing, flow: BodyFlow): BodyTransformer {
+  const { session, timeout } = processing
+  /** What the service has and has said nothing of. */
+  let sent: Uint8Array[] = []
+  let behind = 0
+  let isPaused = false
+  let hasEnded = false
+  /** It goes on without the service. */
+  let isOpen = false
+  let isOver = false
+  let timer: NodeJS.Timeout | undefined
+
+  const finish = () => {
+    if (isOver) return
+    isOver = true
+    clearTimeout(timer)
+    session?.end()
+    flow.end()
+  }
+
+  const fail = (detail: string) => {
+    if (isOver || isOpen) return
+    clearTimeout(timer)
+    const refused = processing.failed(detail)
+    if (refused !== undefined) {
+      isOver = true
+      flow.fail(refused)
+      return
+    }
+    isOpen = true
+    const kept = sent
+    sent = []
+    for (const bytes of kept) if (bytes.length > 0) flow.write(bytes)
+    if (hasEnded) finish()
+    else proceed()
+  }
+
+  // A service may read all of it before it says anything.
+  const wait = () => {
+    clearTimeout(timer)
+    if (hasEnded) timer = setTimeout(() => fail('timeout'), timeout)
+  }
+
+  const proceed = () => {
+    if (!isPaused || (behind > MAX_BEHIND && !isOpen)) return
+    isPaused = false
+    flow.drained()
+  }
+
+  const receive = (said: Reply) => {
+    if (isOver || isOpen) return
+    if (said.kind === 'failed') return fail(said.detail)
+    if (said.kind === 'immediate') {
+      isOver = true
+      clearTimeout(timer)
+      processing.stop()
+      flow.fail(immediateReply(said))
+      return
+    }
+    if (said.phase !== 'responseBody') return fail(`${said.phase}, not responseBody`)
+    const { body } = said
+    const [own = new Uint8Array()] = sent.splice(0, 1)
+    behind -= own.length
+    const bytes = body === undefined ? own : body.bytes
+    if (bytes.length > 0) flow.write(bytes)
+    // What comes in pieces of its own says where it ends; else there is one for each.
+    if (body?.isPiece === true ? body.endOfStream : hasEnded && sent.length === 0) finish()
+    else {
+      wait()
+      proceed()
+    }
+  }
+
+  session?.listen(receive)
+
+  const send = (bytes: Uint8Array, endOfStream: boolean) => {
+    sent.push(bytes)
+    behind += bytes.length
+    session?.send({ phase: 'responseBody', body: bytes, endOfStream })
+    if (endOfStream) wait()
+  }
+
+  return {
+    write(bytes) {
+      if (isOver) return true
+      if (isOpen) return flow.write(bytes)
+      send(Buffer.from(bytes), false)
+      isPaused = behind > MAX_BEHIND
+      return !isPaused
+    },
+    end() {
+      hasEnded = true
+      if (isOpen) finish()
+      else if (!isOver) send(new Uint8Array(), true)
+    },
+    resume() {
+      if (isOpen) flow.drained()
+    },
+    abort() {
+      isOver = true
+      clearTimeout(timer)
+      processing.stop()
+    },
+  }
+}

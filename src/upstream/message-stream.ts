@@ -1,0 +1,170 @@
+import type { MessageStream, OpenStream, StreamEvents } from '../exchange/ask.ts'
+import { type Fields, joinedValue } from '../wire/http1/fields.ts'
+import type { ResponseHead } from '../wire/http1/response-head.ts'
+import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connection.ts'
+import type { Attempt, Choice, Cluster } from './cluster.ts'
+import type { Waiting } from './pool.ts'
+
+/** Streams open at once to one service; what comes beyond is not held. */
+const MAX_STREAMS = 1_024
+/** One byte that tells of compression, four of length. */
+const PREFIX = 5
+/** Bytes of one message; a longer one is a failure. */
+const MAX_MESSAGE = 16 << 20
+/** Milliseconds that a service may be silent once all was sent. */
+const SILENCE = 60_000
+
+/** Streams of gRPC to the service behind a cluster, one attempt each. */
+export function streamOpener(cluster: Cluster): OpenStream {
+  let open = 0
+  return (exchange, path, events) => {
+    const choice = open >= MAX_STREAMS ? 'overloaded' : cluster.choose(exchange, [])
+    if (typeof choice === 'string') {
+      events.closed(choice)
+      return NO_STREAM
+    }
+    open++
+    return new Stream(choice, path, events, () => {
+      open--
+    })
+  }
+}
+
+const NO_STREAM: MessageStream = { send() {}, end() {}, stop() {} }
+
+class Stream implements Waiting, ResponseEvents, MessageStream {
+  readonly #choice: Choice
+  readonly #path: string
+  readonly #events: StreamEvents
+  readonly #whenOver: () => void
+  readonly #startedAt = performance.now()
+  #connection: UpstreamConnection | undefined
+  /** Its connection was not used before. */
+  #isFresh = false
+  /** Until there is a connection. */
+  #waiting: Buffer[] = []
+  #hasEnded = false
+  #isOver = false
+  #status = 0
+  #grpcStatus: string | undefined
+  #received: Buffer = Buffer.alloc(0)
+
+  constructor(choice: Choice, path: string, events: StreamEvents, whenOver: () => void) {
+    this.#choice = choice
+    this.#path = path
+    this.#events = events
+    this.#whenOver = whenOver
+    const connection = choice.pool.take()
+    if (connection === undefined) this.#open()
+    else this.connected(connection)
+  }
+
+  send(message: Uint8Array): void {
+    if (this.#isOver || this.#hasEnded) return
+    const framed = Buffer.alloc(PREFIX + message.length)
+    framed.writeUInt32BE(message.length, 1)
+    framed.set(message, PREFIX)
+    if (this.#connection === undefined) this.#waiting.push(framed)
+    else this.#connection.write(framed)
+  }
+
+  end(): void {
+    if (this.#isOver || this.#hasEnded) return
+    this.#hasEnded = true
+    this.#connection?.end()
+  }
+
+  stop(): void {
+    if (this.#isOver) return
+    const connection = this.#connection
+    this.#over('cancelled')
+    if (connection === undefined) this.#choice.pool.cancel(this)
+    else connection.abort()
+  }
+
+  connected(connection: UpstreamConnection): void {
+    if (this.#isOver) {
+      connection.release()
+      return
+    }
+    const { host: own, endpoint } = this.#choice
+    const host = own || (endpoint.startsWith('unix:') ? 'localhost' : endpoint)
+    const head =
+      `POST ${this.#path} HTTP/1.1\r\nhost: ${host}\r\n` +
+      'content-type: application/grpc\r\nte: trailers\r\n\r\n'
+    this.#connection = connection
+    connection.send('POST', head, true, SILENCE, this)
+    for (const framed of this.#waiting) connection.write(framed)
+    if (this.#hasEnded) connection.end()
+  }
+
+  unconnected(reason: string): void {
+    this.#close(reason, 'connect-failed')
+  }
+
+  interim(): void {}
+
+  response({ status, fields }: ResponseHead): boolean {
+    this.#status = status
+    this.#grpcStatus = joinedValue(fields, 'grpc-status')
+    return false
+  }
+
+  data(bytes: Buffer): boolean {
+    if (this.#isOver) return true
+    if (this.#status !== 200) return true
+    // What was sent is not needed for another attempt any more.
+    this.#waiting = []
+    this.#received = Buffer.concat([this.#received, bytes])
+    while (!this.#isOver && this.#received.length >= PREFIX) {
+      const length = this.#received.readUInt32BE(1)
+      if (this.#received[0] !== 0 || length > MAX_MESSAGE) {
+        this.#close('no message of gRPC', 'cancelled')
+        this.#connection?.abort()
+        return true
+      }
+      if (this.#received.length < PREFIX + length) break
+      const message = this.#received.subarray(PREFIX, PREFIX + length)
+      this.#received = this.#received.subarray(PREFIX + length)
+      this.#events.message(message)
+    }
+    return true
+  }
+
+  ended(trailers: Fields | undefined): void {
+    const own = trailers && joinedValue(trailers, 'grpc-status')
+    const status = own ?? this.#grpcStatus
+    const reason =
+      this.#status === 200 ? `gRPC status ${status ?? 'absent'}` : `status ${this.#status}`
+    this.#close(reason, 'answered')
+  }
+
+  failed(reason: string, isUntouched: boolean): void {
+    this.#connection = undefined
+    if (this.#isOver) return
+    // An idle connection may be closed by the service in the moment that it is used again.
+    if (isUntouched && !this.#isFresh) this.#open()
+    else this.#close(reason, reason === 'timeout' ? 'timeout' : 'reset')
+  }
+
+  drained(): void {}
+
+  #open(): void {
+    this.#isFresh = true
+    this.#choice.pool.request(this)
+  }
+
+  #close(reason: string, outcome: Attempt['outcome']): void {
+    if (this.#isOver) return
+    this.#over(outcome)
+    this.#events.closed(reason)
+  }
+
+  #over(outcome: Attempt['outcome']): void {
+    this.#isOver = true
+    this.#waiting = []
+    this.#whenOver()
+    const duration = performance.now() - this.#startedAt
+    this.#choice.done({ outcome, status: this.#status, duration })
+  }
+}
