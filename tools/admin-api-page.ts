@@ -15,43 +15,43 @@ function renderPage(): string {
 
 # Admin API
 
-The gateway serves it at \`config.adminAddr\`, \`localhost:15000\` by default. \`GET /api/openapi.json\` has all of it as OpenAPI 3.1, with the form of every body and response. Responses are JSON, errors are \`application/problem+json\` (RFC 9457) with a \`detail\` that says what to do.
+The gateway serves the admin API at \`config.adminAddr\`, \`localhost:15000\` by default. \`GET /api/openapi.json\` returns an OpenAPI 3.1 document with the schema of every body and response. Responses are JSON; errors are \`application/problem+json\` (RFC 9457) with a \`detail\` that says what to do.
 
 ## Who can use it
 
 | where it listens | what callers need |
 |---|---|
 | on this machine (default) | nothing; a token if \`PORTCULLIS_ADMIN_TOKEN\` is set |
-| where other machines can reach it, with \`config.adminAllowRemote: true\` | \`Authorization: Bearer TOKEN\`: that of \`PORTCULLIS_ADMIN_TOKEN\`, or one that the gateway makes and prints at its start. Replicas need the same variable to have the same token |
-| anywhere, with \`config.adminAuth\` | a session of someone who [signed in](../tasks/sign-in-to-the-admin-api.md), or the token of \`PORTCULLIS_ADMIN_TOKEN\` |
+| where other machines can reach it, with \`config.adminAllowRemote: true\` | \`Authorization: Bearer TOKEN\`: the one in \`PORTCULLIS_ADMIN_TOKEN\`, or one that the gateway generates and prints at start-up. Set the same variable on all replicas to give them the same token |
+| anywhere, with \`config.adminAuth\` | a session of a user who [signed in](../tasks/sign-in-to-the-admin-api.md), or the token in \`PORTCULLIS_ADMIN_TOKEN\` |
 
-The API is plain HTTP: beyond this machine, put a TLS proxy in front of it. Requests must name localhost, an IP address, the name of the machine or that of \`redirectUri\` as their host (421 otherwise), pages of other origins are rejected with 403, and bodies need their content type, so that no page in a browser can use the API in your name. A body has at most 8 MiB and is nested at most 64 deep.
+The API is plain HTTP: if other machines use it, put a TLS proxy in front of it. So that no page in a browser can use the API in your name, requests must have localhost, an IP address, the name of the machine or that of \`redirectUri\` as their host (421 otherwise), requests from pages of other origins are rejected with 403, and bodies need their content type. A body has at most 8 MiB and at most 64 levels of nesting.
 
-Every operation belongs to a role: \`viewer\` reads, \`editor\` also changes the configuration, \`admin\` also changes the process. The token has the role \`admin\`, and so has everyone on this machine unless a token or \`config.adminAuth\` is set; roles of people who sign in follow from their claims. Every write is logged with \`audit\`: who, with which role, what and with which status.
+Every operation requires a role: \`viewer\` reads, \`editor\` also changes the configuration, \`admin\` also changes the process. The token has the role \`admin\`, and so has everyone on this machine unless a token or \`config.adminAuth\` is set; the roles of users who sign in follow from their claims. Every write is logged with \`audit\`: who made it, with which role, what was changed, and the status.
 
 ## Secrets
 
-Values of resources are shown with references in place of secrets: \`(secret 4b7c…)\`. Storing the resource again with such a reference leaves the secret as it is; a reference holds for the resource that it was shown in, and for no other.
+In the values of resources, secrets are replaced by references: \`(secret 4b7c…)\`. If you store the resource again with such a reference, the secret does not change; a reference is valid only in the resource that it was shown in.
 
 ## Changes
 
-Changes need \`config.storage.mode: database\` ([how](../tasks/store-changes-in-postgresql.md)); every write gets 403 otherwise. To change a resource that exists, send \`If-Match\` with its ETag; without it the response is 428, and 412 with both versions if somebody changed it since. A change is stored only if the configuration as a whole has no error that it did not have before: 422 tells the errors. 503 means that the database cannot be reached and nothing was stored, or, if it says so, that this is not known.
+Changes require \`config.storage.mode: database\` ([how](../tasks/store-changes-in-postgresql.md)); otherwise every write gets 403. To change an existing resource, send \`If-Match\` with its ETag. Without it the response is 428; if the resource was changed since, it is 412 with both versions. A change is stored only if it adds no error to the configuration as a whole; otherwise the response is 422 with the errors. 503 means that the database cannot be reached and nothing was stored, or, if the response says so, that it is not known whether the change was stored.
 
 ## Commands that use it
 
-With \`--admin URL\`, a URL or \`host:port\`, these commands look at what a running gateway serves, stored changes included. They send the token in \`PORTCULLIS_ADMIN_TOKEN\`, print what they print for a file, and exit with the same codes.
+With \`--admin URL\`, a URL or \`host:port\`, these commands read what a running gateway serves, including stored changes. They send the token in \`PORTCULLIS_ADMIN_TOKEN\`, print the same output as for a file, and exit with the same codes.
 
 | command | what it does with \`--admin URL\` | operation |
 |---|---|---|
-| \`why\` | shows decisions; \`--follow\` as they are made | GET /api/decisions, /api/decisions/{id}, /api/decisions/tail |
+| \`why\` | shows decisions; with \`--follow\`, as they are made | GET /api/decisions, /api/decisions/{id}, /api/decisions/tail |
 | \`explain\` | explains a request, or that of a recorded decision | POST /api/policies/explain, GET /api/decisions/{id}/explain |
-| \`effective\` | lists what guards what | GET /api/policies/effective |
+| \`effective\` | lists what guards each route | GET /api/policies/effective |
 | \`lint\` | looks for mistakes in the policies | POST /api/policies/lint |
 | \`suggest\` | suggests rules for the recorded requests | GET /api/policies/suggest |
 | \`test FILE\` | runs the cases of a test file against it (role \`editor\`) | POST /api/policies/test |
 | \`diff NEW\` | compares it with a file | GET /api/config/effective, POST /api/policies/diff |
-| \`replay --new FILE\` | decides the recorded requests by a file | GET /api/config/effective, POST /api/policies/replay |
-| \`validate [FILE]\` | says what is wrong with a file, as that gateway would, or with what it serves | POST /api/config/validate, GET /api/diagnostics |
+| \`replay --new FILE\` | decides the recorded requests with a file | GET /api/config/effective, POST /api/policies/replay |
+| \`validate [FILE]\` | reports what is wrong with a file, as that gateway would, or with what it serves | POST /api/config/validate, GET /api/diagnostics |
 
 ## Operations
 

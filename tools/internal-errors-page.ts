@@ -14,7 +14,7 @@ function renderPage(): string {
 
 # Internal errors
 
-An error in the gateway's own code (JavaScript's \`throw\`) costs one request or one connection, never the process. It is always a bug: please report it with its log line.
+An error in the gateway's own code (an uncaught JavaScript exception) fails one request or one connection, never the process. It is always a bug: please report it with its log line.
 
 Each error writes one line at level \`error\` with the scope \`internal\`:
 
@@ -24,8 +24,8 @@ error internal call-out=policy gateway=default listener=default route=orders pol
 
 | field | meaning |
 |---|---|
-| \`call-out\` | what threw: one of the table below |
-| \`gateway\`, \`listener\`, \`route\`, \`backend\` | where the request was, as far as it is known |
+| \`call-out\` | what threw: one of the entries in the table below |
+| \`gateway\`, \`listener\`, \`route\`, \`backend\` | where the request was, as far as known |
 | \`policy\`, \`kind\` | the policy that threw |
 | \`policy\`, \`rule\`, \`origin\` | the authorization rule that threw, and where it is written |
 | \`request.id\`, \`src.addr\` | the request and the client |

@@ -79,34 +79,34 @@ function renderPage(): string {
 
 # Translation between LLM APIs
 
-A client may speak another API than the provider of its model: Chat completions, Responses (OpenAI) or Messages (Anthropic) on the client's side; any of these, Gemini (Google) or Converse (Amazon Bedrock) on the provider's. Requests, responses, streams and errors are translated both ways, event by event.
+A client can use a different API than the provider of its model: Chat completions, Responses (OpenAI) or Messages (Anthropic) on the client's side; any of these, Gemini (Google) or Converse (Amazon Bedrock) on the provider's side. Requests, responses, streams and errors are translated in both directions, event by event.
 
-If both speak the same API, bytes pass unchanged: unknown fields and the spelling of numbers survive, and only usage is read. Three things are changed in place: the model, if it has another name at the provider; \`stream_options.include_usage\` of Chat completions, so that streams report their usage (the additional event is removed again if the client did not ask for it); and reasoning that another provider has signed, which is removed.
+If both use the same API, the bytes are forwarded unchanged: unknown fields and the spelling of numbers are kept, and only the usage is read. Three things are changed in place: the model, if the provider has another name for it; \`stream_options.include_usage\` of Chat completions, so that streams report their usage (the additional event is removed again if the client did not request it); and reasoning that another provider has signed, which is removed.
 
 ## What is translated
 
-- **yes**: the provider gets it, in its own form.
-- **dropped**: the provider's API has no place for it. The request goes on without it, and the drop is reported by name.
-- **moved**: it is sent, and loses its place among the messages; this is reported like a drop.
+- **yes**: the provider gets it, in the form of its own API.
+- **dropped**: the provider's API has no equivalent. The request is sent without it, and the name is reported as dropped.
+- **moved**: it is sent, but loses its place among the messages; this is reported like a drop.
 - **400**: the request is rejected, because it refers to something that is stored at one provider, or because its content would be lost.
 
-Outcomes are those of current models; older models may support less.
+The results are those of current models; older models may support less.
 
 ${tables.join('\n\n')}
 
-Requests whose JSON is malformed, nested more than 200 levels deep or names a member twice are rejected with 400, translated or not.
+Requests whose JSON is malformed, nested more than 200 levels deep or has a duplicate member are rejected with 400, translated or not.
 
 ## Rules of translation
 
-- **Limits on tokens.** Messages requires \`max_tokens\`. If the client sets none, the model's limit from the catalog is sent, or one that every model of its family supports. A budget for thinking always leaves room below the limit; if it cannot, thinking is dropped.
-- **Sampling.** Messages and Converse accept temperatures up to 1; higher ones are sent as 1. \`anthropic-version: 2023-06-01\` is sent if sampling fields are set, and \`2026-10-21\`, which has none, otherwise. Beside \`temperature\`, \`top_p\` is dropped for Claude models; beside thinking, both are.
+- **Limits on tokens.** Messages requires \`max_tokens\`. If the client sets none, the model's limit from the catalog is sent, or one that every model of its family supports. A thinking budget is always kept below the limit; if that is not possible, thinking is dropped.
+- **Sampling.** Messages and Converse accept temperatures up to 1; higher ones are sent as 1. \`anthropic-version: 2023-06-01\` is sent if sampling fields are set, and \`2026-10-21\`, which has none, otherwise. For Claude models, \`top_p\` is dropped if \`temperature\` is set; with thinking, both are dropped.
 - **System prompts.** Those before the first message become the provider's system prompt. Later ones keep their place if the provider has a system role, and are appended to the system prompt otherwise.
-- **Tools.** Results are put in the order of their calls, into one message or several, as the provider requires. Missing ids (Gemini) are invented. Names that a provider would reject are shortened on the way and restored. Empty arguments become \`{}\`; arguments that are not a JSON object are passed as \`{"invalid_arguments": "…"}\` to APIs that require an object. Custom tools become functions with one string, \`input\`, and their calls become calls of custom tools again.
-- **Reasoning.** Signatures are opaque and of use only to the provider that made them. They are marked with its name on the way to the client, and returned to that provider unchanged; for any other provider the whole block of reasoning is dropped. Chat completions has no place for signatures: clients see the text as \`reasoning_content\`.
+- **Tools.** Results are put in the order of their calls, in one message or several, as the provider requires. Missing ids (Gemini) are generated. Names that a provider would reject are shortened for the provider and restored for the client. Empty arguments become \`{}\`; arguments that are not a JSON object are passed as \`{"invalid_arguments": "…"}\` to APIs that require an object. Custom tools become functions with one string, \`input\`, and their calls become calls of custom tools again.
+- **Reasoning.** Signatures are opaque and useful only to the provider that created them. They are marked with its name on the way to the client, and returned to that provider unchanged; for any other provider the whole reasoning block is dropped. Chat completions cannot carry signatures: clients see the text as \`reasoning_content\`.
 - **Images and documents by URL** are rejected for Gemini and Converse, which need data: the gateway does not fetch URLs for clients.
 - **Cache marks** (\`cache_control\`) become cache points of Converse, and are dropped elsewhere.
-- **Stop reasons.** A response that the model declines is \`content_filter\` in Chat completions, \`refusal\` in Messages and \`incomplete\` in Responses. An exceeded context is reported as an exceeded limit. A paused turn (\`pause_turn\`) has no equivalent and is an error.
-- **Usage.** Cached tokens are part of the input in Chat completions, Responses and Gemini, and are counted beside it in Messages and Converse; the numbers are converted. In a translated stream of Messages, the input is known at the end only, and is in \`message_delta\`.
-- **Streams.** Messages has one open block at a time: pieces of parallel calls that arrive interleaved are put in order. A stream that breaks off, or an error inside it, ends with an error in the client's API, never with \`[DONE]\`, \`message_stop\` or \`response.completed\`.
+- **Stop reasons.** If the model declines to respond, the stop reason is \`content_filter\` in Chat completions, \`refusal\` in Messages and \`incomplete\` in Responses. An exceeded context is reported as an exceeded limit. A paused turn (\`pause_turn\`) has no equivalent and is an error.
+- **Usage.** Cached tokens are part of the input in Chat completions, Responses and Gemini, and are counted separately in Messages and Converse; the numbers are converted. In a translated Messages stream, the input is known only at the end, and is in \`message_delta\`.
+- **Streams.** Messages has only one open block at a time: pieces of parallel calls that arrive interleaved are put in order. A stream that breaks off, or an error inside it, ends with an error in the client's API, never with \`[DONE]\`, \`message_stop\` or \`response.completed\`.
 `
 }

@@ -20,23 +20,23 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** What some files of the oracle have, by the names of its features (test/truth/features.ts). */
 export const DRAWN_FEATURES: Readonly<Record<string, string>> = {
-  slashes: 'paths with adjacent slashes that are kept',
+  slashes: 'paths in which adjacent slashes are kept',
   hops: 'trusted hops',
-  answers: 'redirects and direct responses, by condition too',
+  answers: 'redirects and direct responses, also conditional ones',
   cors: 'CORS',
   csrf: 'CSRF protection',
   basic: 'passwords',
   body: 'rules that read bodies',
-  weights: 'backends without a share',
-  unserved: 'routes that nothing is behind',
+  weights: 'backends with weight 0',
+  unserved: 'routes without a backend',
   shares: 'backends that share requests by weight',
   changes: 'header changes, transformations, rewrites, timeouts and retries',
   anyOf: 'several ways to authenticate',
-  asked: 'a service that is called, by condition too, and one that cannot be reached',
-  counted: 'rate limits that are not reached, by condition too',
+  asked: 'an external authorization service, also a conditional one and one that cannot be reached',
+  counted: 'rate limits that are not reached, also conditional ones',
   providers: 'an AI backend with one provider and its rules',
   failover:
-    'an AI backend with two providers, rules about which it is and about the model, and calls in the language of the providers',
+    'an AI backend with two providers, rules about the provider and the model, and calls in the API of the providers',
 }
 
 function renderPage(): string {
@@ -48,22 +48,22 @@ function renderPage(): string {
 
 # Proofs
 
-\`lint\`, \`diff\`, \`prove\` and \`effective\` make statements about all requests, not only about those that somebody sent. This page says when they call something proven, and how that is checked.
+\`lint\`, \`diff\`, \`prove\` and \`effective\` make statements about all possible requests, not only about those that were sent. This page explains when they call something proven, and how that is checked.
 
 ## What "proven" means
 
-A statement is proven only if both of these are true; otherwise the result is "not known", and it names the part that is not understood.
+A statement is proven only if both of these are true. Otherwise the result is "not known", and it names the part that is not understood.
 
-1. **Every condition on the way has a covered form.** For each covered form it is known which values of an attribute the condition tells apart, so that one value of each class represents all of them. The gateway's own evaluator decides what the condition comes to for each. A condition of any other form may come out either way.
-2. **Every part that differs is accounted for.** \`diff\` walks both configurations field by field. A field that differs counts only if something compares it by name: rules, routes, authentication, the source of a connection, the listeners of a port; or if it provably has no part in admission, such as a timeout. A field that nothing accounts for is not known.
+1. **Every condition on the way has a covered form.** For each covered form it is known which values of an attribute the condition distinguishes, so one value of each class represents all of them. The gateway's own evaluator computes the result of the condition for each. A condition of any other form may be true or false.
+2. **Every part that differs is accounted for.** \`diff\` walks both configurations field by field. A difference is accounted for if something compares the field by name (rules, routes, authentication, the source of a connection, the listeners of a port), or if the field provably does not affect admission, such as a timeout. The effect of any other field is not known.
 
-Rules change more than what they are true of, and that is accounted for, too. A rule that reads \`x-role\` has the gateway reject \`x_role\` on every route ([\`headersWithUnderscores\`](configuration.md)), which \`diff\` shows with an example. A rule that reads \`request.body\` has bodies rejected that are too long to be kept, so one that only one file has is "not known". An evaluation that ends at its budget, or at JSON that names a member twice, denies if it is a Deny rule, whatever the rest of it says, so the order of its parts counts. What is not accounted for is a request so long that all rules together spend the [budget of a request](expressions.md#limits): it is denied, and more rules spend more.
+Rules have side effects beyond the requests that they match, and these are accounted for, too. If a rule reads \`x-role\`, the gateway rejects \`x_role\` on every route ([\`headersWithUnderscores\`](configuration.md)), which \`diff\` shows with an example. If a rule reads \`request.body\`, bodies that are too long to be buffered are rejected, so a body rule that only one file has is "not known". A Deny rule whose evaluation exceeds its budget, or reads JSON with a duplicate member, denies whatever the rest of it says, so the order of its parts matters. One thing is not accounted for: a request so long that all rules together exhaust the [budget of a request](expressions.md#limits). It is denied, and more rules use more of the budget.
 
-An example that is shown was decided by the program that would serve the configuration, on the listener and route that it is shown for. A service that is called as well (\`extAuthz\`) cannot be called then: \`diff\` says of such an example that it is admitted if the service admits it, and \`prove\` calls nothing refuted by it.
+Every example that is shown was evaluated by the code that would serve the configuration, on the listener and route that it is shown for. External authorization services (\`extAuthz\`) cannot be called for this: \`diff\` says of such an example that it is admitted if the service admits it, and \`prove\` does not count it as a refutation.
 
 ## Covered forms
 
-Conditions of these forms may be joined by \`&&\`, \`||\`, \`!\` and \`?:\`.
+Conditions of these forms can be combined with \`&&\`, \`||\`, \`!\` and \`?:\`.
 
 | form | example | attributes |
 |---|---|---|
@@ -73,24 +73,24 @@ ${rows.join('\n')}
 
 ## Always "not known" if they differ
 
-- CORS, rate limits, redirects and direct responses, limits on sizes of requests
+- CORS, rate limits, redirects and direct responses, limits on the size of requests
 - ports and protocols of a listener, and the listeners that share a TLS port, if one of them changes
-- the authority of client certificates, and PROXY protocol on listeners that are not HTTP
-- client certificates that are newly optional, or no longer: the gateway closes connections with a bad one
-- which credentials are accepted: keys, users, audiences, the place of a credential, a service that is called
+- the certificate authority for client certificates, and PROXY protocol on listeners that are not HTTP
+- client certificates that become optional, or are no longer optional: the gateway closes connections with an invalid one
+- which credentials are accepted: keys, users, audiences, the location of a credential, a service that is called
 - the sections \`llm\`, \`mcp\` and \`ui\`, and rules about MCP
-- the provider of a model and its options, MCP servers, computed targets, tokens that are exchanged for backends, buffers that reject, bodies that are changed
+- the provider of a model and its options, MCP servers, computed targets, tokens that are exchanged for backends, buffers with a size limit, changes to bodies
 - whether expressions on a route read \`request.body\`
-- whether a rule of a provider reads the model: requests that name none are then denied
+- whether a rule of a provider reads the model: requests without a model are then denied
 
 ## How this is checked
 
-The repository has an oracle that shares no code with the analysis (\`test/truth\`). It writes random pairs of configuration files: several listeners and hostnames, TLS, client certificates, PROXY protocol, routes with and without \`matches\`, rules at every level, claims of all JSON types, and on some of them what is listed below. It serves both files, sends requests that are built from the constants in the files and their neighbors over sockets, by HTTP/1 as bytes and by HTTP/2, and compares what happened with every claim of \`diff\`, \`lint\`, \`lint --fix\`, \`effective\`, \`explain\`, \`replay\`, \`test\` and \`prove\`. One false claim fails the build. CI runs 2,000 pairs and prints the share of "not known"; a nightly run has 100,000. The analysis is also compared with brute force over boundary values (\`test/fuzz\`).
+The repository has an oracle that shares no code with the analysis (\`test/truth\`). It writes random pairs of configuration files: several listeners and hostnames, TLS, client certificates, PROXY protocol, routes with and without \`matches\`, rules at every level, claims of all JSON types, and in some files the features listed below. It serves both files, sends requests over sockets, as HTTP/1 bytes and over HTTP/2, with values built from the constants in the files and similar values, and compares what happened with every claim of \`diff\`, \`lint\`, \`lint --fix\`, \`effective\`, \`explain\`, \`replay\`, \`test\` and \`prove\`. One false claim fails the build. CI runs 2,000 pairs and prints the share of "not known"; a nightly run has 100,000. The analysis is also compared with brute force over boundary values (\`test/fuzz\`).
 
 ${Object.values(DRAWN_FEATURES)
   .map((what) => `- ${what}`)
   .join('\n')}
 
-What the oracle does not generate is not covered by this promise: virtual models and calls that are translated, messages to MCP servers and agents, several protocols on one port, rate limits that are reached, what services of your own respond, and other policies that are not listed here.
+This check does not cover what the oracle does not generate: virtual models and calls that are translated, messages to MCP servers and agents, several protocols on one port, rate limits that are reached, the responses of your own services, and other policies that are not listed here.
 `
 }

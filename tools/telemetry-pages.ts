@@ -35,7 +35,7 @@ Served at \`/metrics\` of the stats address, \`:15020\` by default: in the text 
 - **Workers** are reported as one: counters and histograms are added up, gauges as their entry says.
 - Series of routes, backends and policies that the configuration has no more are dropped.
 - \`config.metrics.remove\` leaves metrics out; \`config.metrics.fields.add\` adds labels, computed by expressions when the response is complete, to those marked below. A label that has no value for a request is \`unknown\`; values are cut at 128 characters, and once a metric has all of its series further values are \`other\`.
-- **Planned** metrics are named ahead of what they measure, so that dashboards and alerts can be written for them. Nothing feeds them yet, and a scrape does not have them. Those of the controller will be served by the controller, at \`:9092\`.
+- **Planned** metrics are named ahead of what they measure, so that dashboards and alerts can be written for them. Nothing feeds them yet, and a scrape does not have them. Metrics of the controller are served by the controller, on port 9092 by default.
 
 ${groups.join('\n\n')}
 `

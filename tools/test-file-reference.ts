@@ -26,11 +26,11 @@ interface Part {
 }
 
 const REASONS: readonly (readonly [string, string])[] = [
-  ['`Deny[0] matches`', 'a Deny rule is true; the number is its place in its block'],
+  ['`Deny[0] matches`', 'a Deny rule is true; the number is its position in the list of rules'],
   ['`Require[0] is false`', 'a Require rule is false'],
   ['`Require[0] is unset`', 'it reads something that the request does not have'],
   ['`Require[0] is an error`', 'it could not be evaluated'],
-  ['`no Allow matches`', 'there are Allow rules, and no Allow rule matched'],
+  ['`no Allow matches`', 'there are Allow rules, and none of them matched'],
   ['`Allow[0] matches`', 'an Allow rule is true, and nothing denies it'],
   ['`nothing stands against it`', 'there are no Allow rules, and nothing denied it'],
   ['`credentials: missing`', 'authentication rejected it; the word is that of the decision record'],
@@ -52,7 +52,7 @@ ${rows.join('\n')}
 
 ## What decided
 
-\`because\` is compared with the decision in these words, letter by letter. What decided is the denial that was enforced; without one, the last decision that admitted the request.
+\`because\` must have exactly one of these forms. It is compared with the denial that was enforced or, if there was none, with the last decision that admitted the request.
 
 | text | meaning |
 |---|---|
@@ -60,13 +60,13 @@ ${reasons.join('\n')}
 
 ## What the gateway under test is like
 
-- It is the gateway itself, listening on free ports of this machine. A rule that reads \`destination.port\` sees such a port.
-- Backends are stand-ins that respond with 200 and their name, or as \`backends\` says. \`backendTLS\` and \`healthCheck\` do not apply to them, and they speak HTTP/1.1.
-- Keys of all issuers are those of the test run, and so are certificates of listeners and the authority that client certificates are checked against. What the configuration has in their place need not be valid.
-- Tokens get \`iss\` and \`aud\` of the first provider of the configuration, \`iat\` and \`exp\`, where \`as\` does not say otherwise.
-- An address outside of 127.0.0.0/8 in \`from\` is sent by PROXY protocol, which all listeners then accept. If the configuration requires PROXY protocol, connections without a PROXY header are accepted as well: whether one is sent is up to the test run, not to a case.
-- Requests are sent one after the other, each on a connection of its own, by HTTP/1.1.
-- Each provider of an AI backend has a stand-in of its own, called after both: \`models/main\`. So has each server of an MCP backend, \`tools/files\`: it offers the tools that its pins, the cases and \`backends\` name, whatever transport is configured, and no program is started. Tools of an OpenAPI document come from the document, and its stand-in responds like any other backend.
+- It is the real gateway, listening on free ports of this machine. A rule that reads \`destination.port\` sees such a port.
+- Backends are replaced by stubs that respond with 200 and their name, or as \`backends\` says. \`backendTLS\` and \`healthCheck\` do not apply to them, and they use HTTP/1.1.
+- The keys of all issuers, the certificates of listeners and the authority for client certificates are replaced by those of the test run. Those in the configuration do not have to be valid.
+- Unless \`as\` sets them, tokens get \`iat\`, \`exp\`, and the \`iss\` and \`aud\` of the first provider in the configuration.
+- An address outside 127.0.0.0/8 in \`from\` is sent over the PROXY protocol, which all listeners then accept. If the configuration requires the PROXY protocol, connections without a PROXY header are accepted as well: whether one is sent is up to the test run, not to a case.
+- Requests are sent one after the other over HTTP/1.1, each on its own connection.
+- Each provider of an AI backend is replaced by a separate stub, named after the backend and the provider: \`models/main\`. So is each server of an MCP backend, \`tools/files\`: it offers the tools that its pins, the cases and \`backends\` name, whatever transport is configured, and no program is started. The tools of an OpenAPI server come from its document, and its stub responds like any other backend.
 `
 }
 

@@ -178,12 +178,22 @@ const cost = struct('cost', {
   reasoning: [T.DOUBLE, PRICED, 'reasoning'],
 })
 
-const llm = struct('llm', {
+const MODEL_RESPONSE = {
   ...MODEL_CALL,
   responseModel: [T.STRING, 'in responses', 'the model that responded'],
   outputTokens: [T.INT, 'in responses', 'tokens of the response'],
   totalTokens: [T.INT, 'in responses', 'tokens in all'],
   cost: [cost, 'in responses of models with a price', 'what it cost, in US dollars'],
+} as const satisfies Fields
+const llm = struct('llm', MODEL_RESPONSE)
+
+const logged = struct('llm', {
+  ...MODEL_RESPONSE,
+  completion: [
+    T.listOf(T.STRING),
+    'in responses with text, when an expression of the access log, of tracing or of metrics reads it',
+    'what the model wrote, one string for each choice, up to 262,144 characters',
+  ],
 })
 
 const chosen = struct('llm', MODEL_CALL)
@@ -263,7 +273,7 @@ const LOG = [
   METADATA,
   variable('backend', backend, 'once a backend was chosen', 'the backend that was chosen'),
   variable('mcp', mcp, 'on MCP traffic', 'the MCP message'),
-  variable('llm', llm, 'on LLM traffic', 'the model request'),
+  variable('llm', logged, 'on LLM traffic', 'the model request'),
   variable('a2a', a2a, A2A, 'the call to an agent'),
   variable('response', response, 'always', 'the answer'),
 ]

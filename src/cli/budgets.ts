@@ -40,7 +40,7 @@ export async function openBudgets(
 
 /** What was used of each budget of a policy, in the units that it is written in. */
 export async function useOfBudgets(
-  store: BudgetStore,
+  { budgets: store }: { readonly budgets: BudgetStore },
   policy: ValidPolicy,
   now: number,
 ): Promise<readonly UsedBudget[]> {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
@@ -52,6 +52,58 @@ describe('portcullis diff about models', () => {
     assert.deepEqual(models(await diff(file(ENG), file(short))), ['refused model smart eng'])
     const named = `{ require: "apiKey.team == 'eng' && llm.requestModel == 'smart'" }`
     assert.deepEqual(models(await diff(file(ENG), file(named))), [])
+  })
+
+  it('says it of models by pattern, with a name that shows it', async () => {
+    const of = (rules: string) =>
+      file(
+        ENG,
+        `  - { name: 'gpt-*', provider: openAI, params: { apiKey: x }, authorization: { rules: [${rules}] } }
+  - { name: '*-mini', provider: openAI, params: { apiKey: x } }
+`,
+      )
+    const both = `{ require: "apiKey.team in ['eng', 'ops']" }`
+    const said = await diff(of(ENG), of(both))
+    const [found, ...others] = models(said)
+    assert.match(found ?? '', /^admitted model gpt-.+ ops$/)
+    assert.deepEqual(others, [])
+    const [back] = models(await diff(of(both), of(ENG)))
+    assert.match(back ?? '', /^refused model gpt-.+ ops$/)
+    // A rule that begins to tell names of the pattern apart.
+    const named = `{ require: "apiKey.team == 'eng' && !llm.requestModel.startsWith('gpt-4')" }`
+    const [four] = models(await diff(of(ENG), of(named)))
+    assert.match(four ?? '', /^refused model gpt-4.* eng$/)
+    assert.deepEqual(models(await diff(of(both), of(both))), [])
+  })
+
+  it('says it of each model that a virtual one leads to', async () => {
+    const virtual = (routing: string, rule: string) => {
+      const path = file(rule)
+      appendFileSync(path, `  virtualModels: [{ name: best, routing: ${routing} }]\n`)
+      return path
+    }
+    const both = `{ require: "apiKey.team in ['eng', 'ops']" }`
+    const failover =
+      '{ failover: { targets: [{ model: smart, priority: 0 }, { model: fast, priority: 1 }] } }'
+    assert.deepEqual(models(await diff(virtual(failover, ENG), virtual(failover, both))), [
+      'admitted model smart ops',
+      'admitted model best ops',
+    ])
+    const weighted =
+      '{ weighted: { targets: [{ model: fast, weight: 1 }, { model: smart, weight: 0 }] } }'
+    assert.deepEqual(models(await diff(virtual(weighted, ENG), virtual(weighted, both))), [
+      'admitted model smart ops',
+    ])
+    const when = `request.headers['x-tier'] == 'gold'`
+    const conditional = `{ conditional: { targets: [{ model: smart, when: "${when}" }, { model: fast }] } }`
+    const said = await diff(virtual(conditional, ENG), virtual(conditional, both))
+    assert.deepEqual(models(said), ['admitted model smart ops', 'admitted model best ops'])
+    const best = said.differences.find(({ example }) => example.message?.about === 'model best')
+    assert.equal(best?.example.headers['x-tier'], 'gold')
+    assert.ok(
+      !said.untold.some(({ why }) => why.startsWith('calls to')),
+      JSON.stringify(said.untold),
+    )
   })
 
   it('says by name of which models it does not know', async () => {

@@ -131,6 +131,25 @@ describe('portcullis explain', () => {
     ['a method in lower case', ['-r', 'get /open'], 1, /\(400: bad-method\)\n {2}methods are case/],
     ['CONNECT', ['-r', 'CONNECT a.test:443'], 1, /rejected \(405: bad-target\)/],
     ['HTTP/1.0 without a host', ['-r', 'GET /open HTTP/1.0'], 0, /route open/],
+    ['HTTP/2', ['-r', 'GET http://a.test/open HTTP/2'], 0, /route open/],
+    [
+      'blanks around a value in HTTP/1.1',
+      ['-r', 'POST /orders', '-H', 'X-Write:  yes ', '--claims', CLAIMS],
+      0,
+      /request\.headers\['x-write'\] = 'yes'/,
+    ],
+    [
+      'the same in HTTP/2',
+      ['-r', 'POST /orders HTTP/2', '-H', 'X-Write:  yes ', '--claims', CLAIMS],
+      1,
+      /rejected \(400: bad-header-value\)/,
+    ],
+    [
+      'a header of connections in HTTP/2',
+      ['-r', 'GET /open HTTP/2', '-H', 'Connection: close'],
+      1,
+      /rejected \(400: bad-connection\)/,
+    ],
     [
       'a connection',
       ['--listener', 'edge/default', '--source', '10.1.2.3', '--sni', 'a.test'],

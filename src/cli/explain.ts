@@ -56,20 +56,21 @@ verifies tokens there; without any, an authentication that requires some rejects
 request. Only \`iss\` and \`aud\` are compared, if they are given: a token of another issuer
 or for another audience is rejected, and Permissive policies show its claims to no rule.
 Without a certificate a listener that requires one closes the connection. The source is
-taken as given, for the connection and the request alike:
-X-Forwarded-For, trustedHops and the PROXY protocol are not applied. Headers are read as in
-HTTP/1.1, without blanks around their values; HTTP/2 rejects those with 400. Rate limits and
-external authorization are not evaluated. Without a body it is a request that has none, and
-what a rule of an AI backend decides by the model is not known, nor what rules about MCP
-decide. With a message of MCP as the body, rules about tools, prompts and resources are
-evaluated, and pins; for \`tools/list\`, pinned tools are listed as this caller sees them.
+taken as given, for the connection and the request alike: X-Forwarded-For, trustedHops and
+the PROXY protocol are not applied. Headers are read by the rules of the request's
+protocol: blanks around a value are none of it in HTTP/1.1, and malformed in HTTP/2, which
+closes the stream (here 400). Rate limits and external authorization are not evaluated.
+Without a body it is a request that has none, and what a rule of an AI backend decides by
+the model is not known, nor what rules about MCP decide. With a message of MCP as the
+body, rules about tools, prompts and resources are evaluated, and pins; for \`tools/list\`,
+pinned tools are listed as this caller sees them.
 
 With the CODE of a message, as PC0203, it prints what the message means, with an example.
 
   FILE                   the configuration, or -f FILE; a file or folder of Kubernetes manifests
       --cluster          the objects of the cluster that KUBECONFIG names, in place of FILE
   -r, --request REQUEST  method and path, or a URL, sent as written: methods are
-                         case-sensitive; HTTP/1.0 may follow (default 'GET /')
+                         case-sensitive; HTTP/1.0 or HTTP/2 may follow (default 'GET /')
   -H, --header HEADER    'name: value'; repeat it for more
       --body TEXT        the body, read as the gateway reads it for rules; with a
                          Content-Encoding as those bytes

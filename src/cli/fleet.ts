@@ -1,5 +1,4 @@
 import own from '../../package.json' with { type: 'json' }
-import type { BudgetStore } from '../exchange/budget-store.ts'
 import type { Model } from '../model/model.ts'
 import type { Settings } from '../model/settings.ts'
 import { type Applied, Gateway } from '../proxy/gateway.ts'
@@ -18,6 +17,8 @@ import { watchProcess } from '../telemetry/process-metrics.ts'
 import { merge } from '../telemetry/snapshot.ts'
 import type { DecisionSinks } from './decision-sinks.ts'
 import { routeSignIn } from './route-sign-in.ts'
+import type { Stores } from './stores.ts'
+import { openUserTokens } from './user-tokens.ts'
 import { workerCount } from './worker-count.ts'
 
 /** What serves: this process, or workers of it. */
@@ -54,7 +55,7 @@ export function openFleet(
   metrics: Metrics,
   file: Pick<DecisionSinks, 'write' | 'dropped'> | undefined,
   environment: Environment,
-  budgets?: BudgetStore,
+  { budgets, userTokens }: Partial<Stores> = {},
 ): Fleet {
   const size = workerCount(settings.workers)
   const stop = watchProcess(metrics, { worker: 'main' })
@@ -73,6 +74,8 @@ export function openFleet(
       writeDecision,
       signIn: routeSignIn(shared, environment),
       budgets,
+      openUserTokens,
+      userTokens,
     })
     return {
       size: 1,
@@ -87,6 +90,7 @@ export function openFleet(
       drain: async () => {
         await gateway.drain()
         await budgets?.close?.()
+        await userTokens?.close?.()
         stop()
       },
       readMetrics: async () => metrics.read(),
@@ -100,7 +104,7 @@ export function openFleet(
   }
   const exits = metrics.counter(workerExits)
   const ended = (outcome: WorkerEnd) => exits.at({ outcome }).inc()
-  const workers = new Workers(entry, settings, size, log, decided, ended, budgets)
+  const workers = new Workers(entry, settings, size, log, decided, ended, budgets, userTokens)
   const alive = metrics.gauge(workersGauge).at({})
   metrics.beforeRead(() => alive.set(workers.serving))
   return {
@@ -115,6 +119,7 @@ export function openFleet(
     drain: async () => {
       await workers.drain()
       await budgets?.close?.()
+      await userTokens?.close?.()
       stop()
     },
     readMetrics: async () => merge([metrics.snapshot(), ...(await workers.snapshots())]),

@@ -9,7 +9,7 @@ import { takeBody } from '../proxy/read-body.ts'
 import { IDENTITY_VARIABLES } from '../reach/kinds.ts'
 import type { AttributeRecord, DecisionRecord } from '../telemetry/decision-record.ts'
 import { UsageError } from './define.ts'
-import type { Rejected, RequestReader, WrittenRequest } from './wire-request.ts'
+import type { HttpVersion, Rejected, RequestReader, WrittenRequest } from './wire-request.ts'
 
 export interface HypotheticalOptions {
   readonly request?: string
@@ -54,10 +54,10 @@ type Header = readonly [name: string, value: string]
 
 /** The request that the options describe, before anybody read it. */
 export function supposedFrom(options: HypotheticalOptions): HypotheticalRequest {
-  const { method, target, version } = requestLine(options.request ?? 'GET /')
+  const { method, target, version, named } = requestLine(options.request ?? 'GET /')
   const headers = withLength((options.header ?? []).map(headerOf), bodyFrom(options))
   const hasHost = headers.some(([name]) => name.toLowerCase() === 'host')
-  const host = hasHost || version === 'HTTP/1.0' ? undefined : hostIn(method, target)
+  const host = hasHost || version === 'HTTP/1.0' ? undefined : hostIn(method, named)
   const query = target.indexOf('?')
   const { claims, user, source = '127.0.0.1', sni, identity, listener } = options
   const apiKey = options['api-key']
@@ -83,11 +83,12 @@ export function supposedFrom(options: HypotheticalOptions): HypotheticalRequest 
   }
 }
 
-const REQUEST = /^(?:(\S+) )?(\S.*?)(?: (HTTP\/1\.[01]))?$/
+const REQUEST = /^(?:(\S+) )?(\S.*?)(?: (HTTP\/(?:1\.[01]|2)))?$/
 
-/** `GET /x`, `/x`, `POST https://host/x` or `GET /x HTTP/1.0`: sent as it is written. */
+/** `GET /x`, `/x`, `POST https://host/x`, `GET /x HTTP/1.0` or `HTTP/2`: sent as it is written. */
 function requestLine(text: string) {
-  const [, method = 'GET', target = '', version = 'HTTP/1.1'] = REQUEST.exec(oneLine(text)) ?? []
+  const [, method = 'GET', target = '', version = 'HTTP/1.1'] =
+    REQUEST.exec(oneLine(text).trim()) ?? []
   const isTarget = method === 'CONNECT' || /^(?:\/|\*$|https?:)/i.test(target)
   if (!isTarget) {
     const named = /^[A-Za-z]+$/.test(target) && method === 'GET' ? target.toUpperCase() : method
@@ -95,7 +96,17 @@ function requestLine(text: string) {
       `'${text}' is not a request: write a method and a path, such as '${named} /orders'`,
     )
   }
-  return { method, target, version: version as 'HTTP/1.0' | 'HTTP/1.1' }
+  return {
+    method,
+    target: targetFor(target, version),
+    named: target,
+    version: version as HttpVersion,
+  }
+}
+
+/** In HTTP/2 the host of a URL is a field of its own. */
+function targetFor(target: string, version: string): string {
+  return version === 'HTTP/2' ? target.replace(/^https?:\/\/[^/?]*(?=\/)/i, '') : target
 }
 
 /** Clients send as Host whom they connect to. */
@@ -107,12 +118,14 @@ function hostIn(method: string, target: string): string {
 function headerOf(text: string): readonly [string, string] {
   const colon = text.indexOf(':')
   if (colon < 1) throw new UsageError(`${text} is no header: write name: value`)
-  return [oneLine(text.slice(0, colon)), oneLine(text.slice(colon + 1))]
+  // Other blanks are none of the value in HTTP/1.1 alone, as its reader knows.
+  const value = text.slice(colon + 1).replace(/^ /, '')
+  return [oneLine(text.slice(0, colon)).trim(), oneLine(value)]
 }
 
 function oneLine(text: string): string {
   if (/[\r\n]/.test(text)) throw new UsageError('a request line and a header are one line each')
-  return text.trim()
+  return text
 }
 
 /**
@@ -167,7 +180,7 @@ function writtenBy({
   return {
     method,
     target: `${path}${search}`,
-    version: isOld ? 'HTTP/1.0' : 'HTTP/1.1',
+    version: version === 'HTTP/2' ? version : isOld ? 'HTTP/1.0' : 'HTTP/1.1',
     headers: hasHost || host === '' ? headers : [['host', host], ...headers],
   }
 }

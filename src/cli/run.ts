@@ -36,7 +36,7 @@ import { logDrops } from '../telemetry/definitions/telemetry.ts'
 import { openLog } from '../telemetry/open-log.ts'
 import { openAdmin } from './admin-token.ts'
 import { banner } from './banner.ts'
-import { openBudgets, useOfBudgets } from './budgets.ts'
+import { useOfBudgets } from './budgets.ts'
 import { loadServable, servable } from './check-model.ts'
 import { type ControllerOptions, onlySettings, openController } from './controller-source.ts'
 import { cookieSecretProblems } from './cookie-secret.ts'
@@ -59,6 +59,7 @@ import { sessionKeyProblems, withSessionKey } from './session-key.ts'
 import { optimizeForTraffic, withoutOptimization } from './startup-memory.ts'
 import { stopAsked } from './stop-asked.ts'
 import { loadStored, openStorage, textOfWhole, withStorage } from './storage.ts'
+import { openStores } from './stores.ts'
 import { openTools } from './tool-runs.ts'
 import { openUi } from './ui-folder.ts'
 import { openUsage } from './usage.ts'
@@ -173,15 +174,15 @@ async function serveUntilStopped(
     return refuse([...warnings, kept], terminal)
   }
   const records = await openDecisionSinks(kept, settings, log, metrics)
-  const budgets = await openBudgets(file, settings, log)
-  if ('code' in budgets) {
+  const stores = await openStores(file, settings, log)
+  if ('code' in stores) {
     await records?.close()
     sink.close()
-    return refuse([...warnings, budgets], terminal)
+    return refuse([...warnings, stores], terminal)
   }
   outliveErrors(log, metrics)
   const broke = (error: unknown) => errorReporter(log, metrics)('admin', error)
-  const fleet = openFleet(settings, log, metrics, records, environment, budgets)
+  const fleet = openFleet(settings, log, metrics, records, environment, stores)
   metrics.gauge(workers).at({}).set(fleet.size)
   let status: Status = {
     isReady: false,
@@ -280,7 +281,7 @@ async function serveUntilStopped(
         find: (query) => records?.find(query, fleet.decisions) ?? fleet.decisions(query),
         readMetrics: fleet.readMetrics,
         usageOf: usage.find,
-        budgetUse: (policy) => useOfBudgets(budgets, policy, Date.now()).catch(() => undefined),
+        budgetUse: (policy) => useOfBudgets(stores, policy, Date.now()).catch(() => undefined),
         configuration: storage.configuration,
         runTool: openTools(terminal),
         log: { ...log, setLevel: fleet.setLogLevel },

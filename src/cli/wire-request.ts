@@ -5,12 +5,15 @@ import { RequestHead, readRequestHead } from '../wire/http1/head.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
 import { normalisePath } from '../wire/http1/path.ts'
 import { refusalOf } from '../wire/http1/rejections.ts'
+import { readHttp2Head } from './http2-head.ts'
+
+export type HttpVersion = 'HTTP/1.0' | 'HTTP/1.1' | 'HTTP/2'
 
 /** A request as a client writes it. */
 export interface WrittenRequest {
   readonly method: string
   readonly target: string
-  readonly version: 'HTTP/1.0' | 'HTTP/1.1'
+  readonly version: HttpVersion
   /** `Host` among them, where there is any. */
   readonly headers: readonly (readonly [name: string, value: string])[]
 }
@@ -107,8 +110,10 @@ function readAt(
   }
   const head = new RequestHead()
   head.lowersNames = plan.http.lowersNames
-  const bytes = Buffer.from(textOf(written))
-  const end = readRequestHead(bytes, 0, bytes.length, plan.http, head)
+  const isHttp2 = written.version === 'HTTP/2'
+  const end = isHttp2
+    ? readHttp2Head({ ...written, scheme: schemeAt(plan) }, plan.http2, head)
+    : readHttp1Head(written, plan, head)
   if (end < 0) return rejectedBy(end)
   const { keepsSlashes, names } = plan.reading
   const path = head.form === 'authority' ? '' : normalisePath(head.path, keepsSlashes)
@@ -127,13 +132,22 @@ function readAt(
     path,
     search: head.query,
     host: head.host,
-    version: `HTTP/1.${head.minor}`,
+    version: isHttp2 ? 'HTTP/2' : `HTTP/1.${head.minor}`,
     headers: [...view.keys()].map((name) => [name, view.get(name) ?? ''] as const),
   }
   if (head.framing === 'length' && head.length > plan.http.body) {
     return { status: 413, word: 'body-too-large' }
   }
   return { listener, request }
+}
+
+function readHttp1Head(written: WrittenRequest, plan: PortPlan, head: RequestHead): number {
+  const bytes = Buffer.from(textOf(written))
+  return readRequestHead(bytes, 0, bytes.length, plan.http, head)
+}
+
+function schemeAt({ kind }: PortPlan): 'http' | 'https' {
+  return kind === 'tls' ? 'https' : 'http'
 }
 
 function rejectedBy(code: number): Rejected {

@@ -11,6 +11,7 @@ import { QuotaLeases } from '../proxy/quota-leases.ts'
 import type { QuotaOrder } from '../proxy/quota-messages.ts'
 import type { SignInOrder } from '../proxy/sign-in-messages.ts'
 import { WorkerSignIn } from '../proxy/sign-in-share.ts'
+import { WorkerUserTokens } from '../proxy/user-token-share.ts'
 import type { Decided, Order, Report, Streamed } from '../proxy/worker-messages.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -21,6 +22,7 @@ import { openMetrics } from './fleet.ts'
 import { outliveErrors } from './outlive-errors.ts'
 import { routeSignIn } from './route-sign-in.ts'
 import { optimizeForTraffic } from './startup-memory.ts'
+import { openUserTokens } from './user-tokens.ts'
 
 const now = () => performance.now()
 
@@ -43,6 +45,9 @@ export function runWorker(number: string): Promise<number> {
       if (process.connected) process.send?.(streamed, () => {})
     })
     const signIn = new WorkerSignIn((message) => {
+      if (process.connected) process.send?.(message, () => {})
+    })
+    const userTokens = new WorkerUserTokens((message) => {
       if (process.connected) process.send?.(message, () => {})
     })
     let isDraining = false
@@ -78,6 +83,10 @@ export function runWorker(number: string): Promise<number> {
         signIn.receive(order, (id) => report({ kind: 'sign-in-known', id }))
         return
       }
+      if (order.kind === 'user-token-answer') {
+        userTokens.receive(order)
+        return
+      }
       if (order.kind === 'log-level') {
         serving?.log.setLevel(order.level)
         return
@@ -86,7 +95,8 @@ export function runWorker(number: string): Promise<number> {
         optimizeForTraffic()
         const { revoked } = order
         signIn.receive({ kind: 'sign-in-revoked', id: undefined, revoked }, () => {})
-        const shared = { quotas, streams, signIn: routeSignIn(signIn, process.env) }
+        const opened = routeSignIn(signIn, process.env)
+        const shared = { quotas, streams, signIn: opened, openUserTokens, userTokens }
         serving ??= begin(order.settings, number, order.ticketSecret, shared)
         if (order.logLevel !== undefined) serving.log.setLevel(order.logLevel)
         const { gateway } = serving
@@ -144,7 +154,7 @@ function begin(
   settings: Settings,
   number: string,
   ticketSecret: Uint8Array,
-  shared: Pick<GatewayOptions, 'quotas' | 'streams' | 'signIn'>,
+  shared: Pick<GatewayOptions, 'quotas' | 'streams' | 'signIn' | 'openUserTokens' | 'userTokens'>,
 ): Serving {
   // Processes that write to one pipe do not mix their lines up to this length.
   const { log, sink } = openLog({ ...settings.logging, piece: 4_096 })

@@ -30,4 +30,26 @@ export interface NoResponse {
 }
 
 /** Asks, and never throws; `exchange` is the request on whose behalf. */
-export type Ask = (exchange: Exchange, question: Question) => Promise<Answer | NoResponse>
+export interface Ask {
+  (exchange: Exchange, question: Question): Promise<Answer | NoResponse>
+  /** A stream of messages both ways, in place of one question; absent: there is nobody to ask. */
+  readonly open?: OpenStream
+}
+
+/** Messages of gRPC on one stream. Never throws; events may come before it returns. */
+export type OpenStream = (exchange: Exchange, path: string, events: StreamEvents) => MessageStream
+
+/** After `closed` there is nothing more. */
+export interface StreamEvents {
+  message(bytes: Uint8Array): void
+  /** In a few words: `connect-refused`, `gRPC status 0`, … */
+  closed(reason: string): void
+}
+
+export interface MessageStream {
+  send(message: Uint8Array): void
+  /** Nothing more is sent; the service may still say something. */
+  end(): void
+  /** Nobody wants it any more; no event follows. */
+  stop(): void
+}

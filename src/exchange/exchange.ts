@@ -21,6 +21,7 @@ import {
 } from './identity.ts'
 import type { McpRecord } from './mcp-record.ts'
 import type { Refusal } from './refusal.ts'
+import type { Reply } from './reply.ts'
 import type { DraftAttributes } from './response-draft.ts'
 import { NO_USAGE_LIMITS, type UsageLimit } from './usage-limit.ts'
 
@@ -128,6 +129,8 @@ export class Exchange implements StageVariables {
   credentialEdit: HeaderEdit = NO_EDIT
   /** The same in the query: `key=abc`, or empty. */
   credentialQuery = ''
+  /** The backend did not accept that credential; what the client is told. Undefined: nobody cares. */
+  credentialRejected: (() => Promise<Reply>) | undefined = undefined
   /** The prefix of the path that the route matched, for prefix rewrites and redirects. */
   matchedPrefix = ''
 
@@ -167,6 +170,8 @@ export class Exchange implements StageVariables {
   providerHost: string | undefined = undefined
   /** Endpoints of a backend that somebody picked for it; undefined: the backend chooses. */
   picked: PickedEndpoints | undefined = undefined
+  /** Called when all of it is over, whatever way. */
+  whenOver: (() => void) | undefined = undefined
   /** What was decided about it and is worth telling: denials above all. */
   decisions: readonly Decision[] = NO_DECISIONS
 

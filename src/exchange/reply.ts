@@ -16,6 +16,8 @@ export interface Reply {
   readonly message?: string
   /** A word for programs, where the protocol has one: `model_not_found`. */
   readonly code?: string
+  /** Where a person can see to it that the next request is served. */
+  readonly link?: string
   /** All that could be tried was: clients that retry by themselves are told not to. */
   readonly isFinal?: boolean
 }

@@ -27,6 +27,8 @@ export interface Settings {
   readonly modelCatalog: readonly CatalogSource[]
   /** Where it is kept what calls to models used; absent: in the database, if there is one. */
   readonly budgets: { readonly file?: string }
+  /** Where tokens of users for backends are kept; absent: in the database, if there is one. */
+  readonly userTokens: { readonly file?: string }
   /** Names of headers, in lower case, whose values are never written to logs and records. */
   readonly sensitiveHeaders: readonly string[]
   readonly standardAttributes: { readonly user?: string; readonly group?: string }

@@ -13,6 +13,7 @@ import type { Step } from '../exchange/step.ts'
 import type { Target } from '../model/backend.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import type { ResultType } from './annotations.ts'
+import type { OpenUserTokens } from './backend-auth/user-tokens.ts'
 import type { MirrorTarget, Retry, Timeouts } from './delivery.ts'
 import type { JwtDeps } from './jwt-authentication/checker.ts'
 import type { OpenSignIn } from './oidc/sign-in.ts'
@@ -85,6 +86,8 @@ export interface PolicyDeps extends Partial<JwtDeps> {
   readonly quotas?: Quotas
   /** Sessions of people who sign in; without it, nobody does. */
   readonly signIn?: OpenSignIn
+  /** Tokens of users for backends; without it, nobody has one. */
+  readonly userTokens?: OpenUserTokens
   /** Variables that credentials of clouds are found by; by default, those of the process. */
   readonly environment?: Readonly<Record<string, string | undefined>>
   /** What was used of budgets, where this process is all there is; by default in memory. */

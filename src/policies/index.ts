@@ -17,6 +17,7 @@ import type { Policy } from './define.ts'
 import { delay } from './delay/index.ts'
 import { directResponse } from './direct-response/index.ts'
 import { extAuthz } from './ext-authz/index.ts'
+import { extProc } from './ext-proc/index.ts'
 import { guardrails } from './guardrails/index.ts'
 import { inferenceRouting } from './inference-routing/index.ts'
 import { openJwt } from './jwt-authentication/authenticator.ts'
@@ -62,6 +63,7 @@ export const POLICIES: readonly Policy[] = [
   conditionally(localRateLimit, 'unless-false'),
   conditionally(remoteRateLimit, 'unless-false'),
   budgets,
+  extProc,
   backendAuth,
   transformations,
   buffer,

@@ -17,6 +17,8 @@ export interface ComputedField {
 export interface LogReads {
   response: boolean
   responseHeaders: boolean
+  /** `llm.completion`. */
+  completion: boolean
 }
 
 export interface LogExpressions {
@@ -36,13 +38,15 @@ export function compileLogExpressions(
   context: CompileContext,
   hidden: readonly string[],
 ): LogExpressions {
-  const reads: LogReads = { response: false, responseHeaders: false }
+  const reads: LogReads = { response: false, responseHeaders: false, completion: false }
   const compile = (text: string, field: string, result: 'bool' | 'any') => {
     const expression = context.compile(text, { policy, field, result, stage: 'log' })
     for (const { variable, fields } of expression?.reads ?? []) {
+      const [field] = fields
+      if (variable === 'llm') reads.completion ||= field === undefined || field === 'completion'
       if (variable !== 'response') continue
       reads.response = true
-      reads.responseHeaders ||= fields[0] === undefined || fields[0] === 'headers'
+      reads.responseHeaders ||= field === undefined || field === 'headers'
     }
     return expression
   }

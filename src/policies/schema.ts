@@ -21,6 +21,7 @@ import { csrf } from './csrf/schema.ts'
 import { delay } from './delay/schema.ts'
 import { directResponse, plainDirectResponse } from './direct-response/schema.ts'
 import { bodyShown, extAuthz, plainExtAuthz } from './ext-authz/schema.ts'
+import { bodyProcessed, extProc, plainExtProc } from './ext-proc/schema.ts'
 import { frontendHttp } from './frontend-http/schema.ts'
 import { frontendTcp } from './frontend-tcp/schema.ts'
 import { frontendTls } from './frontend-tls/schema.ts'
@@ -191,6 +192,11 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
     countsRequests: true,
   }),
   define('budgets', TRAFFIC, budgets, { composes: true, countsRequests: true }),
+  define('extProc', TRAFFIC, extProc, {
+    plain: plainExtProc,
+    asksService: true,
+    body: bodyProcessed,
+  }),
   define('backendAuth', BACKEND, backendAuth, { aliases: ['auth'] }),
   define('transformations', BOTH, transformations, {
     aliases: ['transformation'],

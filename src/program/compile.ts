@@ -12,8 +12,10 @@ import { type Compilation, closeCompilation, openCompilation } from './compilati
 import type { CompileDeps } from './compile-deps.ts'
 import { compileFrontend } from './frontend.ts'
 import { HeaderReads } from './headers-read.ts'
+import { pagesOf } from './kept.ts'
 import { compileHosts, type MatchEntry, matcherOf } from './match.ts'
 import { compileNetwork } from './network.ts'
+import { withPages } from './own-pages.ts'
 import {
   type Around,
   type ListenerOwn,
@@ -82,9 +84,10 @@ function* compileSteps(
   const tally = known?.tally ?? new UsesTally()
   const uses = tally.update(lists)
   closeCompilation(compilation)
+  const pages = pagesOf(uses.state)
   return {
     model,
-    listeners: [...parts.values()].map(({ program }) => program),
+    listeners: [...parts.values()].map(({ program }) => withPages(program, pages)),
     ...uses,
     parts: { services, listeners: parts, tally },
   }

@@ -36,10 +36,12 @@ describe('what a listener tells of its requests', () => {
   }
 
   for (const [expression, needs] of [
-    ['request.path', { requestBody: false, responseHeaders: false }],
-    ['request.body', { requestBody: true, responseHeaders: false }],
-    ["response.headers['a']", { requestBody: false, responseHeaders: true }],
-    ['response.code', { requestBody: false, responseHeaders: false }],
+    ['request.path', { requestBody: false, responseHeaders: false, completion: false }],
+    ['request.body', { requestBody: true, responseHeaders: false, completion: false }],
+    ["response.headers['a']", { requestBody: false, responseHeaders: true, completion: false }],
+    ['response.code', { requestBody: false, responseHeaders: false, completion: false }],
+    ['llm.completion[0]', { requestBody: false, responseHeaders: false, completion: true }],
+    ['llm.outputTokens', { requestBody: false, responseHeaders: false, completion: false }],
   ] as const) {
     it(`knows what ${expression} needs`, () => {
       const [listener] = programOf({

@@ -9,7 +9,7 @@ import type { Tracing } from '../policies/tracing/schema.ts'
 import type { Effective } from '../reach/effective.ts'
 import type { Compilation } from './compilation.ts'
 import type { TelemetryOptions } from './compile-deps.ts'
-import type { ListenerProgram, TracingProgram } from './program.ts'
+import type { AccessLogProgram, Collector, ListenerProgram, TracingProgram } from './program.ts'
 
 /** What is told of the requests of a listener. */
 export function compileFrontend(
@@ -22,16 +22,19 @@ export function compileFrontend(
   const tracing = byKind.get('tracing')?.[0] as ValidPolicy<Tracing> | undefined
   if (logging === undefined && tracing === undefined && !hasLabels) return NO_TELEMETRY
   const context = compilation.contexts.open()
-  const log =
-    logging && context.shared([logging], () => compileAccessLog(logging, context, hiddenHeaders))
+  const log = logging && context.shared([logging], () => logTo(compilation, logging, context))
   const traces = tracing && context.shared([tracing], () => traceTo(compilation, tracing, context))
   const labels = hasLabels ? compileMetricLabels(wanted, context, hiddenHeaders) : undefined
-  const responseHeaders = [log, traces, labels].some((own) => own?.reads.responseHeaders === true)
+  const reads = [log, log?.otlp, traces, labels].flatMap((own) => own?.reads ?? [])
   return {
     accessLog: log,
     tracing: traces,
     metricLabels: labels,
-    needs: { requestBody: context.findings.readsBody, responseHeaders },
+    needs: {
+      requestBody: context.findings.readsBody,
+      responseHeaders: reads.some((one) => one.responseHeaders),
+      completion: reads.some((one) => one.completion),
+    },
   }
 }
 
@@ -41,29 +44,57 @@ const NO_TELEMETRY = {
   accessLog: undefined,
   tracing: undefined,
   metricLabels: undefined,
-  needs: { requestBody: false, responseHeaders: false },
+  needs: { requestBody: false, responseHeaders: false, completion: false },
 } as const
 
+type Context = ReturnType<Compilation['contexts']['open']>
+
+function logTo(
+  compilation: Compilation,
+  policy: ValidPolicy<AccessLog>,
+  context: Context,
+): AccessLogProgram {
+  const { telemetry } = compilation.services
+  const compiled = compileAccessLog(policy, context, telemetry?.hiddenHeaders ?? [])
+  const { otlp } = compiled
+  if (otlp === undefined) return { ...compiled, otlp }
+  const { target, protocol, path, headers } = otlp
+  const words = { signal: 'logs', protocol, path, headers }
+  const collector = collectorOf(compilation, policy, 'logs', target, words)
+  return { ...compiled, otlp: collector && { ...otlp, ...collector } }
+}
+
 function traceTo(
-  { reach, contexts, services }: Compilation,
+  compilation: Compilation,
   policy: ValidPolicy<Tracing>,
-  context: ReturnType<Compilation['contexts']['open']>,
+  context: Context,
 ): TracingProgram | undefined {
-  const compiled = compileTracing(policy, context, services.telemetry?.hiddenHeaders ?? [])
+  const { telemetry } = compilation.services
+  const compiled = compileTracing(policy, context, telemetry?.hiddenHeaders ?? [])
   const { target, protocol, path, headers, resources } = compiled
+  const words = { protocol, path, headers, resources }
+  const collector = collectorOf(compilation, policy, 'traces', target, words)
+  return collector && { ...compiled, ...collector }
+}
+
+/** `words`: what is the same for all that is sent there. */
+function collectorOf(
+  { reach, contexts }: Compilation,
+  { origin }: ValidPolicy,
+  what: 'traces' | 'logs',
+  target: Target,
+  words: object,
+): Collector | undefined {
   const address = addressOf(target, reach.backends)
-  if (address === undefined) {
-    contexts.report({
-      code: 'PC0219',
-      severity: 'error',
-      message: 'traces cannot be sent there',
-      origin: policy.origin,
-      hint: 'name the host and port of a collector, a service, or a backend with one host',
-    })
-    return undefined
-  }
-  const collector = hashOf([{ address, protocol, path, headers, resources }])
-  return { ...compiled, address, collector }
+  if (address !== undefined) return { address, collector: hashOf([{ address, ...words }]) }
+  contexts.report({
+    code: 'PC0219',
+    severity: 'error',
+    message: `${what} cannot be sent there`,
+    origin,
+    hint: 'name the host and port of a collector, a service, or a backend with one host',
+  })
+  return undefined
 }
 
 /** Scheme, host and port of a collector; of a backend with several endpoints those of the first. */

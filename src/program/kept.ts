@@ -1,3 +1,4 @@
+import type { OwnPage } from '../exchange/own-page.ts'
 import type { Program } from './program.ts'
 
 /** What a thing that lives across reloads may have, whatever policy made it. */
@@ -12,6 +13,8 @@ export interface Kept {
   keyAges?(): Iterable<readonly [issuer: string, seconds: number]>
   /** Limits that it shares with other processes. */
   readonly quotas?: readonly string[]
+  /** What the gateway serves for it itself, before any route. */
+  readonly pages?: readonly OwnPage[]
   /** Those whose keys it fetches. */
   readonly issuers?: readonly string[]
 }
@@ -46,6 +49,11 @@ export function keptFigures(program: Program | undefined) {
 /** All limits that are shared with other processes. */
 export function quotasOf(program: Program | undefined): readonly string[] {
   return [...(program?.state.values() ?? [])].flatMap((kept) => (kept as Kept).quotas ?? [])
+}
+
+/** All pages of the gateway itself. */
+export function pagesOf(state: Program['state']): readonly OwnPage[] {
+  return [...state.values()].flatMap((kept) => (kept as Kept).pages ?? [])
 }
 
 /** All whose keys are fetched. */

@@ -88,16 +88,18 @@ function preparedCall({ path }: CallPolicies, exchange: Exchange): PreparedCall 
   const joint = path.includes('?') ? '&' : '?'
   const query = credentialQuery === '' ? '' : `${joint}${credentialQuery}`
   const setHeaders = sentEdit.added.map(([name]) => name.toLowerCase())
-  return { path: `${path}${query}`, authority: host, headers, credentialQuery, setHeaders }
+  const { credentialRejected: rejected } = exchange
+  const address = { path: `${path}${query}`, authority: host }
+  return { ...address, headers, credentialQuery, setHeaders, rejected }
 }
 
 /** Gives back what steps may change. */
 function snapshot(exchange: Exchange): () => void {
   const { path, search, host, requestEdit, responseEdit, identity } = exchange
-  const { credentialEdit, credentialQuery, metadata } = exchange
+  const { credentialEdit, credentialQuery, credentialRejected, metadata } = exchange
   const before = { path, search, host, requestEdit, responseEdit, credentialEdit }
   return () => {
-    Object.assign(exchange, before, { credentialQuery, metadata })
+    Object.assign(exchange, before, { credentialQuery, credentialRejected, metadata })
     if (exchange.identity !== identity) exchange.identifyAs(identity)
   }
 }

@@ -19,7 +19,7 @@ import type { McpResponder } from '../protocols/mcp/serving.ts'
 import type { StdioOptions } from '../protocols/mcp/stdio-process.ts'
 import { effectiveAt } from '../reach/effective.ts'
 import type { Layer } from '../reach/layers.ts'
-import { holdsForRequests } from '../reach/points.ts'
+import { holdsForRequests, isForEachServer } from '../reach/points.ts'
 import { caller } from '../upstream/call.ts'
 import { clusterPolicies } from './backend-policies.ts'
 import { isAskable } from './clusters.ts'
@@ -131,7 +131,7 @@ function openServer(
   const section = sections.compile(
     layers,
     'backend',
-    (one) => own.has(one) && holdsForRequests(one, backend),
+    (one) => isForEachServer(one) || (own.has(one) && holdsForRequests(one, backend)),
   )
   const { byKind } = effectiveAt(layers, 'backend')
   const http = byKind.get('http')?.[0].value as Http | undefined

@@ -8,7 +8,7 @@ import type { McpMessage, McpPart } from '../protocols/mcp/attributes.ts'
 import { mcpErrorFormat } from '../protocols/mcp/errors.ts'
 import { effectiveAt } from '../reach/effective.ts'
 import type { Layer } from '../reach/layers.ts'
-import { decidesAt, holdsForRequests, rulesAt } from '../reach/points.ts'
+import { decidesAt, holdsForRequests, isForEachServer, rulesAt } from '../reach/points.ts'
 import type { Compilation } from './compilation.ts'
 import { faultOf, invalidDecider } from './invalid.ts'
 import { openMcpUpstream } from './mcp-upstream.ts'
@@ -23,7 +23,11 @@ export function compileMcp(
 ): BackendProgram | undefined {
   const { reach, sections } = compilation
   const { name } = backend
-  const section = sections.compile(around, 'backend', (one) => holdsForRequests(one, backend))
+  const section = sections.compile(
+    around,
+    'backend',
+    (one) => holdsForRequests(one, backend) && !isForEachServer(one),
+  )
   const layersOf = (server: McpTarget) => reach.within(around, { backend, server })
   const targets = new Map(
     backend.targets.map((server) => [server.name, rulesFor(compilation, layersOf(server))]),

@@ -43,6 +43,8 @@ export function pathFor(
 ): string {
   const { pathOverride, pathPrefix } = options
   if (typeof pathOverride === 'string') return pathOverride
+  const own = access.ownPath?.(dialect, options)
+  if (own !== undefined) return own
   if (typeof pathPrefix === 'string') return `${pathPrefix.replace(/\/$/, '')}${below}`
   return access.path(below, { dialect, model, options })
 }

@@ -6,15 +6,12 @@ import { CONTENT_MEMBERS } from '../protocols/llm/content-members.ts'
 import type { RequestSummary } from '../protocols/llm/dialect.ts'
 import type { Cost } from '../protocols/llm/index.ts'
 import { decodeUtf8 } from '../protocols/llm/json.ts'
-import type { Usage } from '../protocols/llm/usage.ts'
+import { BYTES_PER_TOKEN, type Usage } from '../protocols/llm/usage.ts'
 
 /* What expressions read of a call to a model. */
 
 /** Fields of requests that are no parameters but what is talked about. */
 const CONTENT = new Set(['model', ...CONTENT_MEMBERS, 'tools'])
-
-/** About four bytes of English are a token; what is counted exactly is known afterwards. */
-const BYTES_PER_TOKEN = 4
 
 /**
  * What reading a body may cost (cel/values/fuel.ts): some milliseconds for one that was made to

@@ -15,7 +15,7 @@ import { budgetUnits, entryOf, estimateOf, isPriced, UNPRICED } from './call-est
 import { type ComputedField, computeFields, type FieldValues } from './computed-fields.ts'
 import { addressingEdit, chooseTranslator, pathFor } from './model-addressing.ts'
 import { attributesOf, costOf, invalid, readObject, tokensOf } from './model-attributes.ts'
-import { calledModel, promptsOf, setsFields } from './model-changes.ts'
+import { calledModel, promptsOf, setsFields, withMarks } from './model-changes.ts'
 import { guardRequest, guardRequestLater, guardsOf } from './model-guards.ts'
 import type { ModelPrices, PricedCall } from './model-prices.ts'
 import { ModelResponse } from './model-response.ts'
@@ -65,6 +65,8 @@ export class ModelCall {
     this.#dialect = dialectOf(endpoint.dialect)
   }
 
+  /** Expressions of the log read what the model writes. */
+  keepsCompletion = false
   /** Who was asked last, as OpenTelemetry calls it; empty: nobody. */
   providerName = ''
   /** What metrics call the model: a name that the configuration knows. */
@@ -159,7 +161,7 @@ export class ModelCall {
   finish(exchange: Exchange): void {
     const { response } = this
     response?.finish()
-    const { model, usage } = response?.summary ?? {}
+    const { model, usage, completion } = response?.summary ?? {}
     if (usage !== undefined) this.priced = this.#price(model, usage)
     // What no provider served cost nothing.
     const isSuccess = exchange.status >= 200 && exchange.status < 300
@@ -168,6 +170,7 @@ export class ModelCall {
       ...(exchange.llm ?? this.attributes),
       ...(model === undefined ? {} : { responseModel: model }),
       ...(usage === undefined ? {} : tokensOf(usage)),
+      ...(completion === undefined ? {} : { completion }),
       ...(this.priced?.cost === undefined ? {} : { cost: costOf(this.priced.cost) }),
     }
     this.#reservation?.settle((limit) => (isServed ? this.#used(limit, usage) : 0))
@@ -248,9 +251,13 @@ export class ModelCall {
       maxOutputTokens: known?.maxOutputTokens,
       endpoint: this.endpoint,
       state: this.#stateFor(exchange, name),
+      keepsCompletion: this.keepsCompletion,
     })
     if (!read.ok) return refused(read.error)
-    const call = read.value
+    const call =
+      operation === 'generate'
+        ? withMarks(read.value, translator, model ?? asked, options)
+        : read.value
     this.#address(exchange, call, translator, { model: model ?? asked, access, options })
     this.providerName = access.telemetryName(options)
     this.modelLabel = model ?? known?.name ?? 'other'

@@ -1,7 +1,9 @@
 import type { ValidPolicy } from '../model/policy.ts'
 import type { AddedMessage, Ai } from '../policies/ai/schema.ts'
 import type { AddedPrompts } from '../protocols/llm/added-prompts.ts'
+import { markPrompt, type PromptCaching } from '../protocols/llm/prompt-caching.ts'
 import type { ProviderOptions } from '../protocols/llm/schema.ts'
+import type { TranslatedCall, Translator } from '../protocols/llm/translator.ts'
 import type { FieldValues } from './computed-fields.ts'
 
 /* What the policy `ai` changes in calls to a provider: it is known before any call is made. */
@@ -18,12 +20,14 @@ export function changedOptions(
   const prepend = all.flatMap(({ prompts }) => prompts?.prepend ?? [])
   // What the most specific one adds is nearest to what the client wrote on both sides.
   const append = all.toReversed().flatMap(({ prompts }) => prompts?.append ?? [])
+  const promptCaching = all.findLast((one) => one.promptCaching !== undefined)?.promptCaching
   return {
     ...options,
     defaults: fieldsOf('defaults'),
     overrides: fieldsOf('overrides'),
     modelAliases: fieldsOf('modelAliases'),
     ...(prepend.length + append.length === 0 ? {} : { prompts: { prepend, append } }),
+    ...(promptCaching === undefined ? {} : { promptCaching }),
   }
 }
 
@@ -34,6 +38,19 @@ export function changesCalls(policies: readonly ValidPolicy[]): boolean {
 
 export function promptsOf({ prompts }: ProviderOptions): AddedPrompts | undefined {
   return prompts as { prepend: AddedMessage[]; append: AddedMessage[] } | undefined
+}
+
+/** The call with marks for what its provider keeps of prompts, if any are to be set. */
+export function withMarks(
+  call: TranslatedCall,
+  { provider: dialect }: Translator,
+  model: string,
+  { promptCaching }: ProviderOptions,
+): TranslatedCall {
+  if (promptCaching === undefined) return call
+  const { request } = call
+  const body = markPrompt(dialect, model, request.body, promptCaching as PromptCaching)
+  return { ...call, request: { ...request, body } }
 }
 
 /** Whether anything is set in calls, or added to them. */

@@ -197,13 +197,16 @@ export async function guardRequestLater(
   return mapTexts(body, ({ content }) => guarded[at++] ?? content)
 }
 
+/** What is talked about, and what a model is to repeat or to end with. */
+const GUARDED_MEMBERS: readonly string[] = [...CONTENT_MEMBERS, 'prediction', 'suffix']
+
 /** The members of content in which a text became another one. */
 function mapTexts(
   body: Readonly<Record<string, unknown>>,
   map: (message: GuardedMessage) => string,
 ): Readonly<Record<string, unknown>> {
   const changed: Record<string, unknown> = {}
-  for (const name of CONTENT_MEMBERS) {
+  for (const name of GUARDED_MEMBERS) {
     if (!Object.hasOwn(body, name)) continue
     const walk = new Walk(map)
     const value = walk.at(body[name], SYSTEM.has(name) ? 'system' : 'user')

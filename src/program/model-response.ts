@@ -90,7 +90,9 @@ export class ModelResponse {
     const pieces = this.#pieces
     this.#pieces = []
     if (!this.#isTapped || pieces.length === 0 || this.#size > MAX_WHOLE) return
-    this.#summary = this.#dialect.usageOf(Buffer.concat(pieces))
+    const bytes = Buffer.concat(pieces)
+    const completion = this.#call.completionOf?.(bytes)
+    this.#summary = { ...this.#dialect.usageOf(bytes), completion }
   }
 
   /**

@@ -9,7 +9,7 @@ import type { Outcome, Step } from '../exchange/step.ts'
 import type { Listener } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached, ValidPolicy } from '../model/policy.ts'
-import type { AccessLogProgram } from '../policies/access-log/compile.ts'
+import type { AccessLogPolicy, LogExportPolicy } from '../policies/access-log/compile.ts'
 import type { Retry, Timeouts } from '../policies/delivery.ts'
 import type { MetricLabels } from '../policies/metric-labels.ts'
 import type { TracingPolicy } from '../policies/tracing/compile.ts'
@@ -26,7 +26,6 @@ import type { MessageVerdict, Permit } from './permit.ts'
 import type { RequestSigner } from './request-signer.ts'
 import type { WayBack } from './way-back.ts'
 
-export type { AccessLogProgram } from '../policies/access-log/compile.ts'
 export type { Retry, Timeouts } from '../policies/delivery.ts'
 
 /** The Model compiled. Never changed; swapped whole. */
@@ -73,7 +72,15 @@ export interface ListenerProgram {
   match(exchange: Exchange): RouteProgram
 }
 
-export interface TracingProgram extends TracingPolicy {
+export interface AccessLogProgram extends Omit<AccessLogPolicy, 'otlp'> {
+  readonly otlp: LogExport | undefined
+}
+
+export interface LogExport extends LogExportPolicy, Collector {}
+
+export interface TracingProgram extends TracingPolicy, Collector {}
+
+export interface Collector {
   /** Where OTLP goes: scheme, host and port. */
   readonly address: string
   /** Whoever has the same sends to the same collector in the same words. */
@@ -83,6 +90,8 @@ export interface TracingProgram extends TracingPolicy {
 export interface Needs {
   readonly requestBody: boolean
   readonly responseHeaders: boolean
+  /** What models write. */
+  readonly completion: boolean
 }
 
 export interface NetworkDecision {

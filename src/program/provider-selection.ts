@@ -70,6 +70,7 @@ interface Before {
   readonly requestEdit: Exchange['requestEdit']
   readonly credentialEdit: Exchange['credentialEdit']
   readonly credentialQuery: string
+  readonly credentialRejected: Exchange['credentialRejected']
   readonly metadata: Exchange['metadata']
   readonly responseEdit: Exchange['responseEdit']
   readonly identity: Exchange['identity']
@@ -95,7 +96,7 @@ export class ProviderSelection implements Selection {
   constructor(exchange: Exchange, plan: SelectionPlan, call?: ModelCall) {
     this.#call = call
     const { path, search, host, requestEdit, responseEdit, identity } = exchange
-    const { credentialEdit, credentialQuery, metadata, guardrails } = exchange
+    const { credentialEdit, credentialQuery, credentialRejected, metadata, guardrails } = exchange
     this.#exchange = exchange
     this.#plan = plan
     this.#before = {
@@ -106,6 +107,7 @@ export class ProviderSelection implements Selection {
       responseEdit,
       credentialEdit,
       credentialQuery,
+      credentialRejected,
       metadata,
       identity,
       guardrails,

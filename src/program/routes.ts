@@ -64,6 +64,13 @@ export function refusedRoute({ gateway, listener }: Where): PlacedRoute {
   return { name: '', rule: '', attributes, ...answering(500, 'route-too-costly') }
 }
 
+/** A page of the gateway itself: the policies of routes are not for it. */
+export function pageRoute(gateway: string, listener: string, step: Step): PlacedRoute {
+  const names = { name: '', rule: '', attributes: { gateway, listener } }
+  const choose = () => NO_ROUTE
+  return { ...names, ...NOWHERE, steps: [step], run: step, readsBody: false, choose }
+}
+
 function answering(status: number, detail: string): Omit<RouteProgram, 'name' | 'rule'> {
   const response = { ...reply(status, 'invalid-configuration'), detail }
   const step: Step = () => response

@@ -38,7 +38,7 @@ describe('the access log of connections that are none of HTTP', () => {
       const lines: Record<string, unknown>[] = []
       const write = (line: string) => void lines.push(JSON.parse(line))
       const log = createLogger({ format: 'json', level: 'info', write })
-      logConnection(log, listener?.accessLog, connection, { protocol: 'tcp' })
+      logConnection(log, listener?.accessLog, connection, { protocol: 'tcp' }, () => {})
       assert.deepEqual(
         lines.map((line) =>
           [line.protocol, line.port, line.path].map((one) => one ?? '-').join(' '),

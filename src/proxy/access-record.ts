@@ -1,7 +1,7 @@
 import type { Connection } from '../exchange/connection.ts'
 import { type Exchange, ResponseAttributes, type StageVariables } from '../exchange/exchange.ts'
-import type { AccessLogProgram } from '../program/program.ts'
-import type { Logger, LogValue } from '../telemetry/log.ts'
+import type { AccessLogProgram, LogExport } from '../program/program.ts'
+import type { LogFields, Logger, LogValue } from '../telemetry/log.ts'
 import type { LogFieldName } from '../telemetry/log-fields.ts'
 import { Milliseconds } from '../telemetry/time-text.ts'
 import { mcpFields } from './mcp-observed.ts'
@@ -23,8 +23,16 @@ const DENIALS: ReadonlySet<string> = new Set([
   'guardrail',
 ])
 
+/** Hands a record to a collector. */
+export type SendRecord = (to: LogExport, fields: LogFields, trace: RequestState['trace']) => void
+
 /** Writes about a request what its listener wants to have written. */
-export function logRequest(log: Logger, state: RequestState, seconds: number): void {
+export function logRequest(
+  log: Logger,
+  state: RequestState,
+  seconds: number,
+  send: SendRecord,
+): void {
   const policy = state.listener.accessLog
   if (policy === undefined) {
     if (log.isOn('info')) log.info('request', accessRecord(state, seconds))
@@ -32,11 +40,25 @@ export function logRequest(log: Logger, state: RequestState, seconds: number): v
   }
   const { exchange } = state
   const isDenial = DENIALS.has(exchange.reason)
-  if (!policy.isOn || !log.isOn('info') || (!isDenial && isLeftOut(policy))) return
+  const { otlp } = policy
+  const isWritten = log.isOn('info')
+  if (!policy.isOn || !(isWritten || otlp) || (!isDenial && isLeftOut(policy))) return
   const variables = variablesOf(exchange)
-  if (policy.reads.response) respond(exchange, seconds)
-  if (policy.filter?.(variables) === false) return
-  log.info('request', shaped(accessRecord(state, seconds), policy, variables))
+  if (policy.reads.response || otlp?.reads.response) respond(exchange, seconds)
+  const record = accessRecord(state, seconds)
+  if (isWritten) write(log, policy, record, variables)
+  if (otlp !== undefined && otlp.filter?.(variables) !== false) {
+    send(otlp, shaped(record, otlp, variables), state.trace)
+  }
+}
+
+function write(
+  log: Logger,
+  policy: AccessLogProgram,
+  record: AccessRecord,
+  variables: Variables,
+): void {
+  if (policy.filter?.(variables) !== false) log.info('request', shaped(record, policy, variables))
 }
 
 /** The same for a connection that is none of HTTP: it has `source` and `destination` alone. */
@@ -45,15 +67,19 @@ export function logConnection(
   policy: AccessLogProgram | undefined,
   connection: Connection,
   record: AccessRecord,
+  send: SendRecord,
 ): void {
   if (policy === undefined) {
     log.info('request', record)
     return
   }
   if (!policy.isOn || isLeftOut(policy)) return
+  const { otlp } = policy
   const variables = connection as unknown as Variables
-  if (policy.filter?.(variables) === false) return
-  log.info('request', shaped(record, policy, variables))
+  write(log, policy, record, variables)
+  if (otlp !== undefined && otlp.filter?.(variables) !== false) {
+    send(otlp, shaped(record, otlp, variables), undefined)
+  }
 }
 
 /** `response` in expressions, once there is nothing more to come. */
@@ -77,7 +103,7 @@ function isLeftOut({ sample }: AccessLogProgram): boolean {
 
 function shaped(
   record: AccessRecord,
-  { fields, removed }: AccessLogProgram,
+  { fields, removed }: Pick<AccessLogProgram, 'fields' | 'removed'>,
   variables: Variables,
 ): Record<string, LogValue> {
   const own: Record<string, LogValue> = { ...record }

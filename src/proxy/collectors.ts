@@ -1,10 +1,20 @@
-import type { Program, TracingProgram } from '../program/program.ts'
-import { traceSpansDropped, traceSpansExported } from '../telemetry/definitions/telemetry.ts'
-import type { Logger } from '../telemetry/log.ts'
+import type { LogExport, Program, TracingProgram } from '../program/program.ts'
+import { createClock } from '../telemetry/clock.ts'
+import {
+  logsExported,
+  logsUnexported,
+  traceSpansDropped,
+  traceSpansExported,
+} from '../telemetry/definitions/telemetry.ts'
+import type { LogFields, Logger, LogValue } from '../telemetry/log.ts'
+import { renderJson } from '../telemetry/log-json.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { createOtlpExporter, type OtlpExporter, type SpanLoss } from '../telemetry/otlp.ts'
+import { createOtlpExporter, createOtlpLogExporter } from '../telemetry/otlp.ts'
+import type { BatchExporter, OtlpLoss } from '../telemetry/otlp-batches.ts'
+import type { LogRecord } from '../telemetry/otlp-logs.ts'
 import { createOtlpSend } from '../telemetry/otlp-send.ts'
-import { createTracer, type Tracer } from '../telemetry/trace.ts'
+import { Milliseconds } from '../telemetry/time-text.ts'
+import { type AttributeValue, createTracer, type Span, type Tracer } from '../telemetry/trace.ts'
 import { createOtlpGrpcSend } from '../upstream/otlp-grpc.ts'
 import type { RequestState } from './request-state.ts'
 import { attributeOf, RequestTrace } from './tracing.ts'
@@ -17,20 +27,22 @@ export interface CollectorOptions {
   readonly grace: number
 }
 
-/** Milliseconds between two records of spans that were lost. */
+/** Milliseconds between two records of what was lost. */
 const QUIET = 10_000
 /** Milliseconds that the end of the process waits for a collector. */
 const LONGEST_FLUSH = 5_000
 
 interface Sending {
   readonly tracer: Tracer
-  readonly send: OtlpExporter['export']
+  readonly send: (span: Span) => void
 }
 
-/** Where spans go: one exporter for each collector that the Program names. */
+/** Where spans and records go: one exporter for each collector that the Program names. */
 export class Collectors {
   readonly #options: CollectorOptions
-  readonly #exporters = new Map<string, OtlpExporter>()
+  readonly #exporters = new Map<string, BatchExporter<Span>>()
+  readonly #logs = new Map<string, BatchExporter<LogRecord>>()
+  readonly #clock = createClock()
   readonly #tracers = new WeakMap<TracingProgram, Sending>()
   #lossToldAt = Number.NEGATIVE_INFINITY
 
@@ -47,21 +59,42 @@ export class Collectors {
     if (state.trace instanceof RequestTrace) state.trace.end(state, seconds)
   }
 
+  /** A record of the access log. */
+  readonly record = (to: LogExport, fields: LogFields, trace: RequestState['trace']): void => {
+    let exporter = this.#logs.get(to.collector)
+    if (exporter === undefined) {
+      exporter = this.#openLog(to)
+      this.#logs.set(to.collector, exporter)
+    }
+    const { traceId = '', spanId = '' } = trace ?? {}
+    const attributes: Record<string, AttributeValue | undefined> = {}
+    for (const name in fields) attributes[name] = loggedAttribute(fields[name])
+    exporter.export({ time: this.#clock(), body: 'request', traceId, spanId, attributes })
+  }
+
   /** Collectors that nothing names any more are told what is left, when the last request is over. */
   swapped({ listeners }: Program): void {
-    const named = new Set(listeners.map(({ tracing }) => tracing?.collector))
-    for (const [collector, exporter] of this.#exporters) {
-      if (named.has(collector)) continue
-      this.#exporters.delete(collector)
-      setTimeout(() => exporter.stop(() => {}), this.#options.grace).unref()
+    const named = new Set(
+      listeners.flatMap(({ tracing, accessLog }) => [
+        tracing?.collector,
+        accessLog?.otlp?.collector,
+      ]),
+    )
+    for (const exporters of [this.#exporters, this.#logs]) {
+      for (const [collector, exporter] of exporters) {
+        if (named.has(collector)) continue
+        exporters.delete(collector)
+        setTimeout(() => exporter.stop(() => {}), this.#options.grace).unref()
+      }
     }
   }
 
   /** Sends what there is, and waits for that only so long. */
   async stop(): Promise<void> {
-    const exporters = [...this.#exporters.values()]
+    const exporters = [...this.#exporters.values(), ...this.#logs.values()]
     if (exporters.length === 0) return
     this.#exporters.clear()
+    this.#logs.clear()
     const late = Promise.withResolvers<void>()
     const timer = setTimeout(late.resolve, LONGEST_FLUSH)
     const stopped = exporters.map((exporter) => new Promise<void>((done) => exporter.stop(done)))
@@ -88,35 +121,63 @@ export class Collectors {
     return sending
   }
 
-  #open({ address, path, protocol, resources, headers }: TracingProgram): OtlpExporter {
-    const { metrics, version } = this.#options
+  #open({ address, path, protocol, resources, headers }: TracingProgram): BatchExporter<Span> {
+    const { metrics } = this.#options
     const own = Object.entries(resources).flatMap(([name, value]) => {
       const attribute = attributeOf(value)
       return attribute === undefined ? [] : [[name, attribute] as const]
     })
-    const resource = {
-      'service.name': 'portcullis',
-      'service.version': version,
-      ...Object.fromEntries(own),
-    }
     const exported = metrics.counter(traceSpansExported).of({}).at()
     return createOtlpExporter({
-      source: { resource, scope: { name: 'portcullis', version } },
+      source: this.#source(Object.fromEntries(own)),
       send:
         protocol === 'http'
           ? createOtlpSend({ url: `${address}${path}`, headers })
           : createOtlpGrpcSend({ url: address, headers }),
       whenExported: (spans) => exported.inc(spans),
-      whenLost: (spans, why, detail) => this.#lost(address, spans, why, detail),
+      whenLost: (spans, why, detail) => {
+        metrics.counter(traceSpansDropped).of({}).at(why).inc(spans)
+        this.#lost('tracing', { collector: address, error: 'spans were lost' }, why, detail)
+      },
     })
   }
 
-  #lost(address: string, spans: number, why: SpanLoss, detail: string): void {
-    const { metrics, log } = this.#options
-    metrics.counter(traceSpansDropped).of({}).at(why).inc(spans)
+  #openLog({ address, path, protocol, headers }: LogExport): BatchExporter<LogRecord> {
+    const { metrics } = this.#options
+    const exported = metrics.counter(logsExported).of({}).at()
+    return createOtlpLogExporter({
+      source: this.#source({}),
+      send:
+        protocol === 'http'
+          ? createOtlpSend({ url: `${address}${path}`, headers })
+          : createOtlpGrpcSend({ url: address, headers }, 'logs'),
+      whenExported: (records) => exported.inc(records),
+      whenLost: (records, why, detail) => {
+        metrics.counter(logsUnexported).of({}).at(why).inc(records)
+        this.#lost('log', { collector: address, error: 'records were lost' }, why, detail)
+      },
+    })
+  }
+
+  #source(own: Readonly<Record<string, AttributeValue>>) {
+    const { version } = this.#options
+    const resource = { 'service.name': 'portcullis', 'service.version': version, ...own }
+    return { resource, scope: { name: 'portcullis', version } }
+  }
+
+  #lost(scope: 'tracing' | 'log', fields: LogFields, reason: OtlpLoss, detail: string): void {
     const now = performance.now()
     if (now - this.#lossToldAt < QUIET) return
     this.#lossToldAt = now
-    log.warn('tracing', { collector: address, error: 'spans were lost', reason: why, detail })
+    this.#options.log.warn(scope, { ...fields, reason, detail })
   }
+}
+
+/** What is nested is told as JSON, but for lists of text. */
+function loggedAttribute(value: LogValue): AttributeValue | undefined {
+  if (value === undefined || value === null) return undefined
+  if (typeof value !== 'object') return value
+  if (value instanceof Milliseconds) return value.toJSON()
+  const isTexts = Array.isArray(value) && value.every((each) => typeof each === 'string')
+  return isTexts ? (value as readonly string[]) : renderJson(value)
 }

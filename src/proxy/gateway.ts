@@ -2,6 +2,7 @@ import { hkdfSync, randomBytes } from 'node:crypto'
 import { type BudgetStore, MemoryBudgets } from '../exchange/budget-store.ts'
 import type { MessageStreams } from '../exchange/message-streams.ts'
 import type { Quotas } from '../exchange/quota.ts'
+import { MemoryUserTokens, type UserTokenStore } from '../exchange/user-token-store.ts'
 import type { Model } from '../model/model.ts'
 import { reconcile } from '../model/reconcile.ts'
 import type { Settings } from '../model/settings.ts'
@@ -53,6 +54,11 @@ function sealKeyOf({ session }: Settings, shared: Uint8Array = randomBytes(32)):
   return new Uint8Array(hkdfSync('sha256', shared, '', 'portcullis seal', 32))
 }
 
+/** What outlives the process, or is read by others, needs a key that does and that they have. */
+function keepsUnreadable({ session, database, userTokens }: Settings): boolean {
+  return session === undefined && (database !== undefined || userTokens.file !== undefined)
+}
+
 /** Thousands of clusters have none. */
 const NO_EXPRESSIONS = {}
 
@@ -80,6 +86,13 @@ export interface GatewayOptions {
   readonly signIn?: NonNullable<CompileDeps['world']>['signIn']
   /** What was used of budgets, if it shares none; by default in memory. */
   readonly budgets?: BudgetStore | undefined
+  /** Tokens of users for backends; `sealKey`: what they are sealed with. */
+  readonly openUserTokens?: (
+    store: UserTokenStore,
+    sealKey: Uint8Array,
+  ) => NonNullable<NonNullable<CompileDeps['world']>['userTokens']>
+  /** Where they are kept; by default in memory. */
+  readonly userTokens?: UserTokenStore | undefined
   /** Of the release, for traces. */
   readonly version?: string
 }
@@ -130,6 +143,8 @@ export class Gateway {
     this.#settings = settings
     this.#prices.update(settings.modelCatalog)
     const forget = (cluster: ServedCluster) => this.#open.delete(cluster)
+    const sealKey = sealKeyOf(settings, ticketSecret)
+    const { openUserTokens, userTokens = new MemoryUserTokens() } = options
     this.#services = {
       openCluster: (backend, policies, { target, hashKey, isFailure }) => {
         const hasAny = (target ?? hashKey ?? isFailure) !== undefined
@@ -150,7 +165,7 @@ export class Gateway {
       now: () => performance.now(),
       random: options.random ?? Math.random,
       prices: this.#prices,
-      sealKey: sealKeyOf(settings, ticketSecret),
+      sealKey,
       mcpSessionTtl: settings.mcp.sessionTtl,
       ...(options.streams === undefined ? {} : { streams: options.streams }),
       telemetry: { labels: settings.metrics.labels, hiddenHeaders: settings.sensitiveHeaders },
@@ -158,6 +173,11 @@ export class Gateway {
         ...authenticationDeps(metrics, log),
         ...(options.quotas === undefined ? {} : { quotas: options.quotas }),
         ...(options.signIn === undefined ? {} : { signIn: options.signIn }),
+        ...(openUserTokens && {
+          userTokens: keepsUnreadable(settings)
+            ? () => undefined
+            : openUserTokens(userTokens, sealKey),
+        }),
         budgets: options.budgets ?? new MemoryBudgets(),
       },
     }

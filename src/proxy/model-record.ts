@@ -22,6 +22,7 @@ const OPERATIONS = {
   countTokens: 'count-tokens',
   compact: 'chat',
   embed: 'embeddings',
+  rerank: 'rerank',
   models: 'chat',
   state: 'state',
 } as const

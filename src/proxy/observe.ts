@@ -160,7 +160,7 @@ export class Observing implements AcceptObserver {
     { gateway, listener, accessLog }: ListenerProgram,
     streamed: Streamed,
   ): void {
-    logConnection(this.#log, accessLog, connection, {
+    const record = {
       gateway,
       listener: listener.name,
       backend: streamed.backend,
@@ -173,7 +173,8 @@ export class Observing implements AcceptObserver {
       'bytes.received': streamed.bytesReceived,
       'bytes.sent': streamed.bytesSent,
       duration: new Milliseconds(streamed.milliseconds),
-    })
+    }
+    logConnection(this.#log, accessLog, connection, record, this.#collectors.record)
   }
 
   secured(
@@ -267,7 +268,7 @@ export class Observing implements AcceptObserver {
     if (state.call !== undefined) countCall(this.#metrics, state, now)
     const { mcpRecord } = exchange
     if (mcpRecord !== undefined) countMcp(this.#metrics, state, mcpRecord, seconds)
-    logRequest(this.#log, state, seconds)
+    logRequest(this.#log, state, seconds, this.#collectors.record)
     if (state.trace !== undefined) this.#collectors.end(state, seconds)
   }
 

@@ -215,13 +215,11 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
       return
     }
     state.call = call
-    if (call?.readsBody !== true) {
-      this.#provide(state, upstream, permit)
-      return
-    }
+    if (call !== undefined && state.listener.needs?.completion) call.keepsCompletion = true
     const provide = () => this.#provide(state, upstream, permit)
-    const ready = () => this.#when(state, call.read(exchange.request.body, exchange), provide)
-    if (state.body !== undefined || downstream.head.framing === 'none') ready()
+    const ready = () => this.#when(state, call?.read(exchange.request.body, exchange), provide)
+    if (call?.readsBody !== true) provide()
+    else if (state.body !== undefined || downstream.head.framing === 'none') ready()
     else this.#readFirst(state, { whole: true, decoded: true }, ready)
   }
 

@@ -114,7 +114,9 @@ export class RequestTrace implements ActiveTrace {
       if (entriesIn === undefined) attributes[name] = attributeOf(valueIn(variables))
       else for (const [own, value] of entriesIn(variables)) attributes[own] = attributeOf(value)
     }
-    span.attributes = attributes
+    const { 'span.name': named, ...others } = attributes
+    if (typeof named === 'string' && named !== '') span.name = named
+    span.attributes = others
     if (exchange.status >= 500 || exchange.status === 0) {
       span.status = 'error'
       span.message = exchange.detail === '' ? exchange.reason : exchange.detail

@@ -11,6 +11,7 @@ import type { Applied } from './gateway.ts'
 import type { QuotaOrder } from './quota-messages.ts'
 import type { Revoked } from './revoked-keys.ts'
 import type { SignInOrder } from './sign-in-messages.ts'
+import type { UserTokenOrder } from './user-token-messages.ts'
 
 export type LogLevel = ReturnType<Logger['level']>
 
@@ -40,6 +41,7 @@ export type Order =
   | Streamed
   | QuotaOrder
   | SignInOrder
+  | UserTokenOrder
 
 /** From a worker to all others, by their parent: what belongs to a stream of a client. */
 export interface Streamed {

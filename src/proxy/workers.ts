@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import type { BudgetStore } from '../exchange/budget-store.ts'
+import { MemoryUserTokens, type UserTokenStore } from '../exchange/user-token-store.ts'
 import type { Model } from '../model/model.ts'
 import { addedIn, patchBetween } from '../model/model-patch.ts'
 import { secretsIn } from '../model/secret.ts'
@@ -14,6 +15,8 @@ import type { QuotaReport } from './quota-messages.ts'
 import { QuotaOwner } from './quota-owner.ts'
 import type { SignInReport } from './sign-in-messages.ts'
 import { SignInOwner } from './sign-in-owner.ts'
+import type { UserTokenReport } from './user-token-messages.ts'
+import { answerUserTokens } from './user-token-share.ts'
 import type { Decided, LogLevel, Order, Report, Streamed } from './worker-messages.ts'
 
 /** A worker that keeps crashing is not started more often than this. */
@@ -51,6 +54,7 @@ export class Workers {
   readonly #waiting = new Map<number, (report: Report | undefined) => void>()
   readonly #ticketSecret = randomBytes(32)
   readonly #quotas: QuotaOwner
+  readonly #userTokens: UserTokenStore
   /** What they know together of people who sign in. */
   readonly signIn = new SignInOwner({
     send: (serial, order) => this.#sendTo(serial, order),
@@ -76,7 +80,9 @@ export class Workers {
     onDecided: (decided: Decided) => void = () => {},
     onEnded: (outcome: WorkerEnd) => void = () => {},
     budgets?: BudgetStore,
+    userTokens: UserTokenStore = new MemoryUserTokens(),
   ) {
+    this.#userTokens = userTokens
     this.#quotas = new QuotaOwner({
       workers: () => this.#count,
       send: (serial, order) => {
@@ -185,7 +191,7 @@ export class Workers {
     const startedAt = performance.now()
     const worker: Worker = { number, serial, child, startedAt, isServing: false, told: undefined }
     this.#workers.set(number, worker)
-    child.on('message', (report: Report | Decided | Streamed | QuotaReport | SignInReport) => {
+    child.on('message', (report: FromWorker) => {
       if (report.kind === 'streamed') {
         for (const other of this.#workers.values()) {
           if (other !== worker) send(other.child, report)
@@ -198,6 +204,10 @@ export class Workers {
       }
       if (report.kind === 'sign-in') {
         this.signIn.report(serial, report)
+        return
+      }
+      if (report.kind === 'user-token') {
+        void answerUserTokens(this.#userTokens, report).then((order) => send(child, order))
         return
       }
       if (report.kind === 'decided') {
@@ -293,6 +303,8 @@ export class Workers {
     })
   }
 }
+
+type FromWorker = Report | Decided | Streamed | QuotaReport | SignInReport | UserTokenReport
 
 interface AppliedBy extends Applied {
   readonly quotas: readonly string[]

@@ -113,6 +113,15 @@ export function holdsForRequests(policy: Attached, backend: Backend | undefined)
   return backend?.kind !== 'mcp' && policy.level !== 'gateway' && policy.level !== 'listener'
 }
 
+/**
+ * Credentials of users for MCP servers: whoever has none consents for one server, and the message
+ * is known by then, so that its client is told in the words of the protocol.
+ */
+export function isForEachServer(policy: Attached): boolean {
+  if (policy.kind !== 'backendAuth' || policy.state !== 'valid') return false
+  return (policy.value as { readonly kind?: unknown }).kind === 'user'
+}
+
 /** The policies that the rules of a stage come from, of all that hold at a point. */
 export function rulesAt(
   byKind: Effective['byKind'],

@@ -79,7 +79,7 @@ describe('what the charts say of themselves', () => {
 
   it('how the access log is written less, and what native histograms need', () => {
     const readme = text('portcullis-standalone/README.md')
-    assert.match(readme, /Every request is a line of the access log[\s\S]*accessLog:\n\s+filter:/)
+    assert.match(readme, /Every request is a line in the access log[\s\S]*accessLog:\n\s+filter:/)
     for (const path of ['portcullis-standalone/values.yaml', 'portcullis/values.yaml']) {
       assert.match(text(path), /# -- Reads native histograms; needs Prometheus .* operator 0\.88/)
     }

@@ -95,13 +95,13 @@ describe('convert from agentgateway, by what requests get', () => {
     const file = join(folder, 'variables.yaml')
     const route = {
       backends: [{ host: '$BACKEND_HOST:80' }],
-      policies: { backendAuth: { key: '$KEY_OF_BACKEND' }, extProc: { host: 'x:9000' } },
+      policies: { backendAuth: { key: '$KEY_OF_BACKEND' }, mcpGuardrails: { host: 'x:9000' } },
     }
     writeFileSync(file, stringify({ binds: [{ port, listeners: [{ routes: [route] }] }] }))
     const { err } = await runWith(['convert', file, '-o', join(folder, 'variables.out.yaml')])
-    assert.match(err, /extProc/)
+    assert.match(err, /mcpGuardrails/)
     const written = readFileSync(join(folder, 'variables.out.yaml'), 'utf8')
-    assert.ok(!written.includes('extProc') && written.includes('$KEY_OF_BACKEND'))
+    assert.ok(!written.includes('mcpGuardrails') && written.includes('$KEY_OF_BACKEND'))
   })
 
   it('one rule that matches is enough, and a denial overrides', async () => {

@@ -74,8 +74,8 @@ export class FormBrowser {
   }
 
   /** Signs in at the provider and consents; the address that the browser is then sent to. */
-  async signIn(loginUrl: string, person: string): Promise<string> {
-    const isBack = (url: string) => new URL(url).pathname.endsWith('/callback')
+  async signIn(loginUrl: string, person: string, end = '/callback'): Promise<string> {
+    const isBack = (url: string) => new URL(url).pathname.endsWith(end)
     let page = await this.open(loginUrl, isBack)
     for (let step = 0; step < 4 && page.response !== undefined; step++) {
       const html = await page.response.text()

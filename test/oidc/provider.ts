@@ -24,6 +24,8 @@ export interface ProviderOptions {
   readonly backChannel?: string
   /** Where the pages of sign-in are; those of the admin API by default. */
   readonly folder?: string
+  /** What browsers are sent back to there. */
+  readonly page?: string
 }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -32,7 +34,7 @@ type Fields = Readonly<Record<string, unknown>>
 const { Provider } = await import('oidc-provider' as string)
 
 export async function startProvider(options: ProviderOptions): Promise<TestProvider> {
-  const { gateways, backChannel, folder = '/api/auth' } = options
+  const { gateways, backChannel, folder = '/api/auth', page = 'callback' } = options
   const people = new Map<string, Readonly<Record<string, unknown>>>()
   const server: Server = createServer((request, response) => handle(request, response))
   server.listen(0, '127.0.0.1')
@@ -56,7 +58,7 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
           client_id: CLIENT.id,
           client_secret: CLIENT.secret,
           grant_types: ['authorization_code', 'refresh_token'],
-          redirect_uris: gateways.map((one) => `${one}${folder}/callback`),
+          redirect_uris: gateways.map((one) => `${one}${folder}/${page}`),
           post_logout_redirect_uris: gateways.map((one) => `${one}/`),
           ...(backChannel === undefined
             ? {}
@@ -69,7 +71,7 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
       conformIdTokenClaims: false,
       claims: { openid: ['sub', 'groups'], email: ['email', 'email_verified'] },
       cookies: { keys: ['keys of the provider'] },
-      features: { backchannelLogout: { enabled: true } },
+      features: { backchannelLogout: { enabled: true }, revocation: { enabled: true } },
       // A refresh token comes without a scope of its own.
       issueRefreshToken: async () => true,
       // One that was used counts no more, and to use it again ends the grant.
@@ -78,7 +80,7 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
       ttl: {
         // Of one person they are refreshed as soon as a second has passed.
         AccessToken: (_: unknown, { accountId }: { readonly accountId: string }) =>
-          accountId === 'brief' ? 31 : 3_600,
+          accountId === 'brief' ? 31 : accountId.startsWith('moment') ? 2 : 3_600,
         IdToken: 3_600,
         Session: 3_600,
         Grant: 3_600,

@@ -42,17 +42,19 @@ const MESSAGES: Readonly<Record<string, string>> = {
   RateLimit: 'requests_per_unit:1 uint32, unit:2 int32',
   Duration: 'seconds:1 int64, nanos:2 int32',
   ProcessingRequest:
-    'request_headers:2 HttpHeaders, request_body:4 HttpBody, protocol_config:11 ProtocolConfig',
+    'request_headers:2 HttpHeaders, response_headers:3 HttpHeaders, request_body:4 HttpBody, response_body:5 HttpBody, metadata_context:8 Metadata, attributes:9 map Struct, protocol_config:11 ProtocolConfig',
   ProtocolConfig: 'request_body_mode:1 int32, response_body_mode:2 int32',
   HttpHeaders: 'headers:1 HeaderMap, end_of_stream:3 bool',
   HeaderMap: 'headers:1 *HeaderValue',
   HttpBody: 'body:1 bytes, end_of_stream:2 bool',
   ProcessingResponse:
-    'request_headers:1 PartResponse, request_body:3 PartResponse, immediate_response:7 Immediate, dynamic_metadata:8 Struct',
+    'request_headers:1 PartResponse, response_headers:2 PartResponse, request_body:3 PartResponse, response_body:4 PartResponse, immediate_response:7 Immediate, dynamic_metadata:8 Struct, mode_override:9 ProcessingMode',
   PartResponse: 'response:1 CommonResponse',
-  CommonResponse: 'header_mutation:2 HeaderMutation, body_mutation:3 BodyMutation',
+  ProcessingMode:
+    'request_header_mode:1 int32, response_header_mode:2 int32, request_body_mode:3 int32, response_body_mode:4 int32',
+  CommonResponse: 'status:1 int32, header_mutation:2 HeaderMutation, body_mutation:3 BodyMutation',
   HeaderMutation: 'set_headers:1 *HeaderValueOption, remove_headers:2 *string',
-  BodyMutation: 'body:1 bytes, streamed_response:3 HttpBody',
+  BodyMutation: 'body:1 bytes, clear_body:2 bool, streamed_response:3 HttpBody',
   Immediate: 'status:1 HttpStatus, headers:2 HeaderMutation, body:3 bytes, details:5 string',
 }
 

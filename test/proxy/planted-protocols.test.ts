@@ -60,6 +60,7 @@ const PLANTS: readonly Plant[] = [
     ...{ call: 'unreachable', place: 'the order of what an MCP server sends' },
     ...{ callOut: 'delivery', seen: 500 },
   },
+  { call: 'unreachable', place: 'a failure of an MCP server', callOut: 'delivery', seen: 500 },
   {
     call: 'events',
     place: 'the order of what an MCP server sends',

@@ -90,6 +90,7 @@ export function plantEverywhere(): void {
     [StreamMasker.prototype, 'push', 'a guarded stream'],
     [HttpMcpServer.prototype, 'send', 'sending to an MCP server'],
     [Relay.prototype, 'received', 'a message of an MCP server'],
+    [Relay.prototype, 'failed', 'a failure of an MCP server'],
     [InOrder.prototype, 'run', 'the order of what an MCP server sends'],
     [InOrder.prototype, 'after', 'a long list of an MCP server'],
     [ProviderSelection.prototype, 'responded', 'the latency of a provider'],

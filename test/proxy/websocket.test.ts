@@ -36,6 +36,10 @@ routes:
   matches: [{ path: { exact: /denied } }]
   policies: { authorization: { rules: [{ deny: 'true' }] } }
   backends: [{ host: 127.0.0.1:${peer.port} }]
+- name: timed
+  matches: [{ path: { exact: /timed } }]
+  policies: { timeout: { request: 600ms } }
+  backends: [{ host: 127.0.0.1:${peer.port} }]
 - name: all
   backends: [{ host: 127.0.0.1:${peer.port} }]
 `)
@@ -119,8 +123,8 @@ routes:
       readonly isClosed: () => boolean
     }
 
-    async function open(early: Buffer = Buffer.alloc(0)): Promise<Raw> {
-      const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+    async function open(early: Buffer = Buffer.alloc(0), path = '/raw', at = port): Promise<Raw> {
+      const socket = connect({ port: at, host: '127.0.0.1', noDelay: true })
       let held: Buffer = Buffer.alloc(0)
       let head = ''
       let isClosed = false
@@ -136,7 +140,7 @@ routes:
         read(held.subarray(end + 4))
       })
       const request = [
-        'GET /raw HTTP/1.1',
+        `GET ${path} HTTP/1.1`,
         'Host: ws.test',
         'Connection: keep-alive, Upgrade',
         'Upgrade: websocket',
@@ -217,6 +221,35 @@ routes:
       socket.destroy()
       await until('the end at the backend', () => peer.sockets.size === 0)
       await until('the record', () => gateway.lines.some((line) => line['http.path'] === '/raw'))
+    })
+
+    it('timeout.request ends a tunnel, as the cookbook says', async () => {
+      const { head, isClosed } = await open(undefined, '/timed')
+      assert.match(head, /^HTTP\/1\.1 101 /)
+      await until('the end', isClosed)
+      await until('the end at the backend', () => peer.sockets.size === 0)
+      const line = gateway.lines.find((own) => own['http.path'] === '/timed')
+      assert.equal(line?.['reason'], 'request-timeout')
+    })
+
+    it('maxConnectionDuration does not, as the page of protocols says', async () => {
+      const at = await free()
+      const other = await startWhole(`gateways: { default: { port: ${at} } }
+frontendPolicies: { http: { maxConnectionDuration: 200ms } }
+routes:
+- name: all
+  backends: [{ host: 127.0.0.1:${peer.port} }]
+`)
+      try {
+        const { socket, frames, isClosed } = await open(undefined, '/raw', at)
+        await new Promise((resolve) => setTimeout(resolve, 1_000))
+        socket.write(frameOf(PING, Buffer.from('still'), MASK))
+        await until('PONG', () => frames.length === 1)
+        assert.equal(isClosed(), false)
+        socket.destroy()
+      } finally {
+        await other.stop()
+      }
     })
   })
 })

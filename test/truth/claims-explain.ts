@@ -47,9 +47,6 @@ function isExplainable(pair: Pair, { tree, outcomes }: Side, index: number): boo
   if ((request.token ?? 'valid') !== 'valid') return false
   if (tls?.certificate === 'stranger') return false
   const text = JSON.stringify(tree)
-  if (transport.isHttp2 && text.includes('request.version')) return false
-  // Blanks around a value are none of it in HTTP/1.1, of which the command speaks; HTTP/2 has none.
-  if (transport.isHttp2 && request.headers.some(([, value]) => value !== value.trim())) return false
   // What a service says is not known to it, and that one cannot be asked is a denial.
   if (text.includes('"extAuthz"') && text.includes('"failureMode":"Deny"')) return false
   // Another certificate than the one of the name that was asked for: nothing to do with rules.
@@ -60,9 +57,11 @@ function isExplainable(pair: Pair, { tree, outcomes }: Side, index: number): boo
 function argsFor({ tree, file }: Side, probe: Probe): string[] | undefined {
   const { transport, request, share } = probe
   const { method, target, version, host, headers, claims, apiKey, body } = request
-  const line = version === '1.1' ? `${method} ${target}` : `${method} ${target} HTTP/1.0`
+  const spoken = transport.isHttp2 ? ' HTTP/2' : version === '1.1' ? '' : ' HTTP/1.0'
+  const line = `${method} ${target}${spoken}`
   const args = ['explain', '-f', file, '-r', line]
-  if (host !== undefined) args.push('-H', `host: ${host}`)
+  // By HTTP/2 there is always an authority, if an empty one.
+  if (host !== undefined || transport.isHttp2) args.push('-H', `host: ${host ?? ''}`)
   for (const [name, value] of headers) args.push('-H', `${name}: ${value}`)
   if (body !== undefined) args.push('--body', body)
   if (claims !== undefined) {

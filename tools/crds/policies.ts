@@ -48,6 +48,18 @@ const extAuth = withBackendRef(
   }),
 )
 
+const extProc = withBackendRef(
+  'The service to call.',
+  of('extProc', {
+    ...NO_TARGET,
+    failureMode: words(
+      'What happens if the service cannot be reached or understood.',
+      ['FailClosed', 'FailOpen'],
+      'FailClosed',
+    ),
+  }),
+)
+
 const calledGuard: Structural = withBackendRef(
   'The service that decides.',
   toStructural(webhook, {
@@ -215,6 +227,8 @@ const authFromFile = of('backendAuth', {
   azure: undefined,
   jwtSign: undefined,
   credentials: undefined,
+  // Its pages are served before the routes of all namespaces.
+  oauthUserToken: undefined,
   'oauthTokenExchange.clientSecret': undefined,
 })
 const aws = authFromFile.properties?.['aws'] as Structural
@@ -263,6 +277,20 @@ const agent: Structural = {
   },
 }
 
+const logFromFile = of('accessLog', {
+  'otlp.host': undefined,
+  'otlp.service': undefined,
+  'otlp.backend': undefined,
+  'otlp.headers': undefined,
+})
+const accessLog: Structural = {
+  ...logFromFile,
+  properties: {
+    ...logFromFile.properties,
+    otlp: withBackendRef('The collector.', logFromFile.properties?.['otlp'] as Structural),
+  },
+}
+
 /** What runs for a connection. */
 export const FRONTEND: Readonly<Record<string, Structural>> = {
   networkAuthorization,
@@ -275,7 +303,7 @@ export const FRONTEND: Readonly<Record<string, Structural>> = {
   http: of('frontendHttp'),
   // The word of others that nothing here does is refused by the API server already.
   connect: of('connect', { mode: words('Deny: CONNECT gets 405.', ['Deny'], 'Deny') }),
-  accessLog: of('accessLog'),
+  accessLog,
   tracing: withBackendRef(
     'The collector.',
     of('tracing', {
@@ -301,6 +329,7 @@ export const TRAFFIC: Readonly<Record<string, Structural>> = {
   authentication,
   oidc,
   extAuth: orConditional(extAuth),
+  extProc: orConditional(extProc),
   authorization,
   rateLimit,
   transformation: orConditional(transformation),

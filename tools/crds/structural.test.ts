@@ -100,7 +100,6 @@ describe('a schema of the file in Kubernetes', () => {
 describe('what the API server takes, the file takes too', () => {
   // Kinds that are the same in both, and have no rule about several fields.
   for (const kind of [
-    'accessLog',
     'connectionLimits',
     'cors',
     'frontendHttp',

@@ -207,7 +207,7 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
   proxyProtocol: { mode: { by: 'openings' }, version: { by: 'openings' } },
   frontendTcp: nothing('keepalives'),
   frontendTls: nothing('handshakeTimeout'),
-  accessLog: nothing('enabled', 'filter', 'sample', 'add', 'remove'),
+  accessLog: nothing('enabled', 'filter', 'sample', 'add', 'remove', 'otlp'),
   tracing: nothing(
     'target',
     'protocol',
@@ -331,7 +331,7 @@ interface Valued {
 
 function needsToken(value: unknown): boolean {
   const { kind } = (value ?? {}) as { readonly kind?: string }
-  return kind === 'exchange' || kind === 'aws' || kind === 'azure'
+  return kind === 'exchange' || kind === 'user' || kind === 'aws' || kind === 'azure'
 }
 
 function rejectsLong(request: unknown): boolean {

@@ -90,9 +90,11 @@ function messageIn(world: World, { part, prefix, ...asked }: AskedMessage) {
 /** Where calls are made in examples; rules decide about others as about this one. */
 export const CALL_PATH = '/v1/chat/completions'
 
-/** A call with the fields that matter. */
-function callIn(world: World, model: string) {
+/** A call with the fields that matter; of a pattern, by a name that it has. */
+function callIn(world: World, pattern: string) {
   const { llm = {} } = world as Readonly<Record<string, JsonObject>>
+  const usual = pattern.replace('*', 'any')
+  const model = pattern.includes('*') ? text(llm['requestModel'], usual) : pattern
   const messages = [{ role: 'user', content: text(llm['prompt'], 'hello') }]
   const call = { ...((llm['params'] ?? {}) as JsonObject), model, messages }
   return { about: `model ${model}`, body: JSON.stringify(call, asJson) }

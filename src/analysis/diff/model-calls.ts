@@ -1,7 +1,11 @@
-import type { AiBackend, AiModel } from '../../model/backend.ts'
+import { compile, STAGES } from '../../cel/index.ts'
+import type { AiBackend, AiModel, VirtualModel, VirtualTarget } from '../../model/backend.ts'
 import { hashOf } from '../../model/hash.ts'
 import type { Model } from '../../model/model.ts'
+import type { Authorization } from '../../policies/schema.ts'
 import { isText } from '../mcp-facts.ts'
+import { type PlacedRule, placedCondition } from '../placed-rule.ts'
+import type { Point } from '../points.ts'
 import type { Fact } from '../symbolic/attribute-tree.ts'
 import { WITHOUT_MEANING } from './accounts.ts'
 import { compareCalls } from './calls.ts'
@@ -12,7 +16,8 @@ import { RULES_ABOUT_MODELS } from './unlooked.ts'
 
 /**
  * Which models that clients name a change newly admits or denies, and to whom. Said of models that
- * both have under one name at one provider: one that is new or gone is for others to report.
+ * both have under one name at one provider: one that is new or gone is for others to report. Of a
+ * virtual model it is said for each model that it leads to.
  */
 export function compareModelCalls(
   before: Model,
@@ -31,42 +36,136 @@ function callsIn({ entries }: Ways): ReadonlyMap<string, Entry> {
   for (const entry of entries) {
     const { backend } = entry.where
     if (backend?.kind !== 'ai') continue
-    for (const model of servedBy(backend, entry)) {
-      found.set(`${entry.key} ${model.name}`, callEntry(entry, backend, model))
+    for (const asked of askedAt(backend, entry)) {
+      found.set(`${entry.key} ${asked.name} ${asked.number}`, callEntry(entry, backend, asked))
     }
   }
   return found
 }
 
-/** Models of the provider that clients name as they are. */
-function servedBy({ models = [] }: AiBackend, { provider }: Entry): readonly AiModel[] {
-  const isNamed = ({ name }: AiModel) => models.filter((one) => one.name === name).length === 1
-  return models.filter(
-    (model) =>
-      model.provider === provider &&
-      !model.isInternal &&
-      model.matches === undefined &&
-      !model.name.includes('*') &&
-      isNamed(model),
-  )
+/** What clients ask for, where this provider serves it. */
+interface Asked {
+  /** As clients write it; with a `*`, any name of that form. */
+  readonly name: string
+  /** Tells the targets of a virtual model apart. */
+  readonly number: number
+  /** Which calls by that name lead here. */
+  readonly conditions: readonly Conditional[]
+  /** What is configured of it. */
+  readonly record: unknown
 }
 
-function callEntry(entry: Entry, backend: AiBackend, model: AiModel): Entry {
+interface Conditional {
+  /** Deny: those for which it is not true. */
+  readonly action: 'Require' | 'Deny'
+  readonly text: string
+}
+
+function askedAt(backend: AiBackend, entry: Entry): readonly Asked[] {
+  return [...modelsOf(backend, entry), ...virtualModelsOf(backend, entry)]
+}
+
+/** Models of the provider that clients name as they are, or by a pattern. */
+function modelsOf({ models = [] }: AiBackend, { provider }: Entry): readonly Asked[] {
+  const isNamed = ({ name }: AiModel) => models.filter((one) => one.name === name).length === 1
+  return models
+    .filter(
+      (model) =>
+        model.provider === provider &&
+        !model.isInternal &&
+        model.matches === undefined &&
+        isNamed(model),
+    )
+    .map((model) => {
+      const { name } = model
+      return { name, number: 0, conditions: patternConditions(name), record: model }
+    })
+}
+
+/** A pattern has its `*` at one end. */
+function patternConditions(name: string): readonly Conditional[] {
+  if (!name.includes('*')) return []
+  const [test, text] = name.endsWith('*')
+    ? ['startsWith', name.slice(0, -1)]
+    : ['endsWith', name.slice(1)]
+  const rest = `llm.requestModel != ${JSON.stringify(text)}`
+  const begins = `llm.requestModel.${test}(${JSON.stringify(text)})`
+  return [
+    { action: 'Require', text: text === '' ? "llm.requestModel != ''" : `${begins} && ${rest}` },
+  ]
+}
+
+function* virtualModelsOf(
+  { virtualModels = [] }: AiBackend,
+  { provider }: Entry,
+): Generator<Asked> {
+  for (const virtual of virtualModels) {
+    const { name, routing, targets } = virtual
+    for (const [number, target] of targets.entries()) {
+      if (target.provider !== provider || target.weight === 0) continue
+      const conditions = routing === 'conditional' ? chosenWhen(virtual, number) : []
+      // What the others are does not change who reaches this one, but for conditions before it.
+      const record = [routing, target.model, conditions]
+      yield { name, number, conditions, record }
+    }
+  }
+}
+
+/** The first whose condition is true is chosen. */
+function chosenWhen({ targets }: VirtualModel, number: number): readonly Conditional[] {
+  const conditionOf = ({ when = 'true' }: VirtualTarget) => when
+  return [
+    ...targets.slice(0, number).map((one) => ({ action: 'Deny', text: conditionOf(one) }) as const),
+    { action: 'Require', text: conditionOf(targets[number] as VirtualTarget) },
+  ]
+}
+
+function callEntry(entry: Entry, backend: AiBackend, asked: Asked): Entry {
+  const { name, conditions } = asked
   const facts: readonly (readonly [string, Fact])[] = [
     ['request.method', isText('POST')],
     ['request.path', isText(CALL_PATH)],
     ["request.headers['content-type']", isText('application/json')],
   ]
-  const own: readonly (readonly [string, Fact])[] = [['llm.requestModel', isText(model.name)]]
-  const points = entry.points.map((point) => ({
-    ...point,
-    facts: new Map([...point.facts, ...facts, ...(point.stage === 'backend' ? own : [])]),
-  }))
+  const isPattern = name.includes('*')
+  const model: Fact = isPattern ? { kind: 'set' } : isText(name)
+  const own: readonly (readonly [string, Fact])[] = [['llm.requestModel', model]]
+  let unread = ''
+  const points = entry.points.map((point) => {
+    const isLast = point.stage === 'backend'
+    const leading = isLast ? conditions.map((one) => leadingRule(point, one)) : []
+    if (leading.includes(undefined)) unread = hashOf(conditions)
+    return {
+      ...point,
+      facts: new Map([...point.facts, ...facts, ...(isLast ? own : [])]),
+      rules: [...leading.filter((one) => one !== undefined), ...point.rules],
+    }
+  })
   const { provider: _, [RULES_ABOUT_MODELS]: __, ...others } = entry.unlooked
   const provider = backend.groups
     .flatMap(({ providers }) => providers)
-    .find(({ name }) => name === entry.provider)
-  const served = [provider?.provider ?? '', provider?.options ?? {}, model]
+    .find(({ name: one }) => one === entry.provider)
+  const served = [provider?.provider ?? '', provider?.options ?? {}, asked.record, unread]
   const unlooked = { ...others, provider: hashOf(served, WITHOUT_MEANING) }
-  return { ...entry, unlooked, points, model: model.name }
+  return { ...entry, unlooked, points, model: name }
+}
+
+/** A condition by which calls lead to a provider, as a rule of it; undefined: it is not read. */
+function leadingRule(point: Point, { action, text }: Conditional): PlacedRule | undefined {
+  const placed = placedCondition(text, 'backend', point.names)
+  const { expression } = compile(text, STAGES.backend)
+  if (placed === undefined || expression === undefined) return undefined
+  const { origin } = point.where.listener
+  const value: Authorization = { mode: 'Enforce', rules: [] }
+  const policy = {
+    state: 'valid',
+    kind: 'authorization',
+    section: 'backend',
+    level: 'provider',
+    policy: '',
+    origin,
+    value,
+  } as const
+  const rule = { action, expression: text, field: '' }
+  return { ...placed, stage: 'backend', policy, rule, index: 0, expression, isEnforced: true }
 }

@@ -1,5 +1,5 @@
 import { contains, EDGE, NEWLINE, OTHER, WORD } from '../../cel/library/regex-alphabet.ts'
-import { conditions } from '../../cel/library/regex-automaton.ts'
+import { conditions } from '../../cel/library/regex-conditions.ts'
 import {
   ASSERT,
   CAPTURE,

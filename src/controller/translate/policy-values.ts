@@ -204,6 +204,15 @@ const mcp: Converter = (value, context) => {
   return authorization('mcpAuthorization')(inner, at)
 }
 
+/** The same for the collector of the log, if there is one. */
+const accessLog: Converter = (value, context) => {
+  const { field } = context
+  if (!isFields(value) || !isFields(value['otlp'])) return [{ kind: 'accessLog', field, value }]
+  const { backendRef, ...rest } = value['otlp']
+  const backend = resolved('accessLog', backendRef, 'otlp.backendRef', context)
+  return [{ kind: 'accessLog', field, value: { ...value, otlp: { ...rest, backend } } }]
+}
+
 /** A share is text in Kubernetes, which has no fractions: `0.1`, or an expression. */
 const tracing = calling('tracing', (value) => {
   const share = (key: string) => {
@@ -223,7 +232,7 @@ export const CONVERTERS: Readonly<Record<Section, Readonly<Record<string, Conver
     tls: renamed('frontendTls'),
     http: renamed('frontendHttp'),
     connect: renamed('connect'),
-    accessLog: renamed('accessLog'),
+    accessLog,
     tracing,
   },
   traffic: {
@@ -237,6 +246,7 @@ export const CONVERTERS: Readonly<Record<Section, Readonly<Record<string, Conver
     authentication,
     oidc,
     extAuth: callingConditionally('extAuthz'),
+    extProc: callingConditionally('extProc'),
     authorization: authorization('authorization'),
     rateLimit,
     transformation: renamed('transformations'),

@@ -149,4 +149,34 @@ export const SERVING_CODES = defineCodes('PC04', 'Serving', [
       sketch: true,
     },
   },
+  {
+    code: 'PC0419',
+    severity: 'error',
+    title: "the file of users' tokens cannot be used",
+    explanation:
+      '`config.userTokens.file` holds the tokens of users for backends (`backendAuth.oauthUserToken`). ' +
+      'It cannot be read or written, or it is another file. The gateway does not start: with a new ' +
+      'file every user would have to consent again. If that is what you want, remove the file.',
+    example: {
+      language: 'yaml',
+      wrong: 'config:\n  userTokens: { file: /etc/passwd }',
+      right: 'config:\n  userTokens: { file: /var/lib/portcullis/user-tokens }',
+      sketch: true,
+    },
+  },
+  {
+    code: 'PC0420',
+    severity: 'error',
+    title: 'tokens of users need a key',
+    explanation:
+      '`backendAuth.oauthUserToken` keeps tokens of users encrypted. In a file or a database they ' +
+      'outlive the gateway, so that the key must, too: set the variable `SESSION_KEY` (or ' +
+      '`config.session.key`) to 64 hexadecimal digits, the same for all replicas.',
+    example: {
+      language: 'text',
+      wrong: 'portcullis run',
+      right: 'SESSION_KEY=$(openssl rand -hex 32) portcullis run',
+      sketch: true,
+    },
+  },
 ])

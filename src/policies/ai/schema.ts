@@ -37,6 +37,8 @@ const ENDPOINTS: Readonly<Record<string, string>> = {
   '/messages/count_tokens': 'anthropicTokenCount',
   '/responses': 'responses',
   '/embeddings': 'embeddings',
+  '/v1/rerank': 'rerank',
+  '/v2/rerank': 'rerank',
   '/models': 'models',
   ':generateContent': 'generateContent',
   ':streamGenerateContent': 'generateContent',
@@ -69,6 +71,35 @@ const message = z.strictObject({
 
 const messages = (what: string) => z.array(message).min(1).max(16).optional().describe(what)
 
+export const promptCaching = z
+  .strictObject({
+    cacheSystem: z.boolean().prefault(true).describe('Marks the end of the system prompts.'),
+    cacheMessages: z
+      .boolean()
+      .prefault(true)
+      .describe('Marks the end of the message before the last one.'),
+    cacheTools: z.boolean().prefault(false).describe('Marks the end of the descriptions of tools.'),
+    minTokens: z
+      .int()
+      .min(0)
+      .max(100_000_000)
+      .prefault(1024)
+      .describe(
+        'Estimated tokens of the prompt up to a mark, four bytes each: nothing shorter is marked.',
+      ),
+    cacheMessageOffset: z
+      .int()
+      .min(0)
+      .max(100_000)
+      .prefault(0)
+      .describe('How many messages earlier the mark of messages is set.'),
+  })
+  .describe(
+    'Marks up to which the provider may keep a prompt for the next call: `cache_control` for ' +
+      'Anthropic, `cachePoint` for models of Bedrock that have it. Requests with marks of the ' +
+      'client, and calls to other providers, are left as they are.',
+  )
+
 export const ai = z
   .strictObject({
     defaults: fields('Fields of the request that are set if the client did not set them.'),
@@ -88,6 +119,7 @@ export const ai = z
       })
       .optional()
       .describe('Messages that are added to each call that makes a model write.'),
+    promptCaching: promptCaching.optional(),
     routes: routes
       .optional()
       .describe(
@@ -104,9 +136,10 @@ export const ai = z
   })
   .describe(
     'What is changed in calls to models, in the words of the API that the client uses. Those of ' +
-      'all levels apply: for the same field or alias the most specific counts, and messages of ' +
-      'the most general level are the outermost.',
+      'all levels apply: for the same field or alias, and for `promptCaching`, the most specific ' +
+      'counts, and messages of the most general level are the outermost.',
   )
 
 export type Ai = z.output<typeof ai>
 export type AddedMessage = z.output<typeof message>
+export type PromptCaching = z.output<typeof promptCaching>

@@ -2,6 +2,7 @@ import type { Exchange } from '../../exchange/exchange.ts'
 import { headerEdit } from '../../exchange/header-edit.ts'
 import type { ClientCredential, Identity } from '../../exchange/identity.ts'
 import { reply } from '../../exchange/reply.ts'
+import type { ResponseStep } from '../../exchange/response-draft.ts'
 import type { Outcome, Step } from '../../exchange/step.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { secretText } from '../../model/secret.ts'
@@ -16,6 +17,8 @@ import type { AwsCredentials } from '../sigv4.ts'
 import type { AzureToken, BackendAuth, SentKey, SignedToken, TokenExchange } from './schema.ts'
 import { tokenSigner } from './sign-token.ts'
 import { ExchangedTokens, type ExchangeFailure } from './token-exchange.ts'
+import { findUserToken } from './user-token.ts'
+import type { UserToken } from './user-token-schema.ts'
 
 /** A backend that is sent no credential, or half of one, might serve the request all the same. */
 const FAILED = reply(500, 'backend-auth')
@@ -26,7 +29,8 @@ export function compileBackendAuth(
 ): Part {
   const { further = [], ...value } = policy.value
   const first = stepFor(value, policy, context)
-  if (further.length === 0) return { step: first }
+  const response = value.kind === 'user' ? { response: withoutRejected } : {}
+  if (further.length === 0) return { step: first, ...response }
   const others = further.map(sendKey)
   const sendOthers: Step = (exchange) => {
     for (const send of others) {
@@ -36,6 +40,7 @@ export function compileBackendAuth(
     return undefined
   }
   return {
+    ...response,
     step: (exchange) => {
       const outcome = first(exchange)
       return outcome instanceof Promise
@@ -57,6 +62,8 @@ function stepFor(
       return sendAzure(value, policy, context)
     case 'exchange':
       return sendExchanged(value, policy, context)
+    case 'user':
+      return sendUserToken(value, policy, context)
     case 'signed':
       return sendSigned(value, policy, context)
     case 'key':
@@ -154,6 +161,20 @@ function sendExchanged(value: TokenExchange, policy: ValidPolicy, context: Compi
       : settle(exchange, found)
   }
 }
+
+/** A token that the user gave the gateway for the backend. */
+function sendUserToken(value: UserToken, policy: ValidPolicy, context: CompileContext): Step {
+  const find = findUserToken(value, policy, context)
+  return async (exchange) => {
+    const found = await find(exchange)
+    if (typeof found !== 'string') return found
+    return send(exchange, value.location, found) ? undefined : FAILED
+  }
+}
+
+/** What the backend does not accept is not sent again, and the user is told how to get another. */
+const withoutRejected: ResponseStep = (exchange, { status, isOwn }) =>
+  status === 401 && !isOwn ? exchange.credentialRejected?.() : undefined
 
 /** Whoever is not known has no token to exchange. */
 const NO_SUBJECT = { ...reply(403, 'backend-auth'), detail: 'no token to exchange' }

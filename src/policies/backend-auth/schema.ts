@@ -9,6 +9,7 @@ import { anything, choice, duration, url } from '../scalars.ts'
 import { keyText } from '../sent-key.ts'
 import { aliased, issue } from '../shapes.ts'
 import { type HostTarget, parseHost } from '../target.ts'
+import { type UserToken, userToken, userTokenOf } from './user-token-schema.ts'
 
 const key = () =>
   z.union([
@@ -136,7 +137,15 @@ const credential = () =>
 
 const passthrough = () => z.strictObject({ location: sentLocation().optional() })
 
-const CHOICES = ['key', 'passthrough', 'aws', 'azure', 'oauthTokenExchange', 'jwtSign']
+const CHOICES = [
+  'key',
+  'passthrough',
+  'aws',
+  'azure',
+  'oauthTokenExchange',
+  'oauthUserToken',
+  'jwtSign',
+]
 
 export const backendAuth = z
   .strictObject({
@@ -160,6 +169,12 @@ export const backendAuth = z
       .describe(
         'A token for this backend, which the authorization server gives for the one by which the ' +
           "gateway authenticated the client (RFC 8693). The client's own is never sent.",
+      ),
+    oauthUserToken: userToken()
+      .optional()
+      .describe(
+        'A token of the user for this backend. The user consents once in a browser, and the ' +
+          "gateway keeps the token and renews it. The client's own is never sent.",
       ),
     jwtSign: jwtSign()
       .optional()
@@ -203,6 +218,7 @@ interface Written {
   readonly aws?: z.output<ReturnType<typeof aws>> | undefined
   readonly azure?: AzureIdentity | undefined
   readonly oauthTokenExchange?: z.output<ReturnType<typeof tokenExchange>> | undefined
+  readonly oauthUserToken?: z.output<ReturnType<typeof userToken>> | undefined
   readonly jwtSign?: z.output<ReturnType<typeof jwtSign>> | undefined
   readonly location?: SentLocation | undefined
 }
@@ -210,6 +226,9 @@ interface Written {
 function oneCredential(written: Written): OneCredential {
   const { key, passthrough, aws, azure, oauthTokenExchange: exchange, jwtSign, location } = written
   if (azure !== undefined) return { kind: 'azure', identity: azure, location: location ?? BEARER }
+  if (written.oauthUserToken !== undefined) {
+    return userTokenOf(written.oauthUserToken, location ?? BEARER)
+  }
   if (exchange !== undefined) {
     const { tokenEndpoint, clientSecret, subjectTokenType, ...rest } = exchange
     const { target, path } = hostOf(tokenEndpoint) as NonNullable<ReturnType<typeof hostOf>>
@@ -280,6 +299,7 @@ type OneCredential =
     }
   | AzureToken
   | TokenExchange
+  | UserToken
   | SignedToken
 
 /** A token of Microsoft Entra ID for the gateway itself. */

@@ -3,6 +3,7 @@ import type { Exchange } from '../../exchange/exchange.ts'
 import { headerEdit } from '../../exchange/header-edit.ts'
 import { type Reply, reply } from '../../exchange/reply.ts'
 import type { Attachments, CompileContext, Part } from '../define.ts'
+import { sentHeaders } from '../sent-headers.ts'
 import { type Header, isFit, isFitName } from '../service-headers.ts'
 import { DESTINATION } from './destination.ts'
 import type { Picked } from './grpc.ts'
@@ -82,22 +83,7 @@ function responded({
   }
 }
 
-/** Those that the backend would be sent, with those of HTTP/2. */
+/** Those that the backend would be sent. */
 function headersOf(exchange: Exchange): readonly Header[] {
-  const { request, requestEdit, path, search, host } = exchange
-  const removed = new Set(requestEdit.removed)
-  const kept = [...request.headers.keys()].flatMap((name): Header[] => {
-    const value = removed.has(name) ? undefined : request.headers.get(name)
-    return value === undefined ? [] : [[name, value]]
-  })
-  const added = requestEdit.added.map(([name, value]): Header => [name.toLowerCase(), value])
-  return [
-    [':method', request.method],
-    [':path', `${path}${search}`],
-    [':authority', host === '' ? request.host : host],
-    [':scheme', request.scheme],
-    ...[...kept, ...added].filter(
-      ([name]) => name !== DESTINATION && name !== 'host' && !CREDENTIALS.has(name),
-    ),
-  ]
+  return sentHeaders(exchange).filter(([name]) => name !== DESTINATION && !CREDENTIALS.has(name))
 }

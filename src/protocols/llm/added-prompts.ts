@@ -34,6 +34,7 @@ export function addPrompts(
     case 'gemini':
       return geminiPrompts(body, prepend, append)
     case 'embeddings':
+    case 'rerank':
       return undefined
   }
 }

@@ -8,4 +8,6 @@ export const CONTENT_MEMBERS: readonly string[] = [
   'systemInstruction',
   'system_instruction',
   'instructions',
+  'query',
+  'documents',
 ]

@@ -10,6 +10,7 @@ export type DialectName =
   | 'gemini'
   | 'converse'
   | 'embeddings'
+  | 'rerank'
 
 /** One vendor's language: its endpoints, its bodies and streams, its errors, its way to count. */
 export interface Dialect {
@@ -24,6 +25,8 @@ export interface Dialect {
   usageOf(bytes: Uint8Array): ResponseSummary
   /** The same for a stream that passes by. It never changes or holds a byte. */
   tap(): StreamTap
+  /** What the model wrote, for each choice; absent: a response has one, which `provider` reads. */
+  choicesOf?(bytes: Uint8Array): readonly string[]
   /** What the gateway says itself, and an error of another vendor. */
   writeError(error: LlmError): WireError
   /** After the status has been sent; nothing may follow it. */
@@ -35,7 +38,14 @@ export interface Dialect {
 }
 
 /** `state`: what a provider has stored for a client is read or changed. */
-export type Operation = 'generate' | 'countTokens' | 'compact' | 'embed' | 'models' | 'state'
+export type Operation =
+  | 'generate'
+  | 'countTokens'
+  | 'compact'
+  | 'embed'
+  | 'rerank'
+  | 'models'
+  | 'state'
 
 export interface Endpoint {
   readonly dialect: DialectName
@@ -68,6 +78,8 @@ export interface ResponseSummary {
   readonly model?: string | undefined
   readonly id?: string | undefined
   readonly usage?: Usage | undefined
+  /** What the model wrote; undefined: nothing, or nobody wants to know. */
+  readonly completion?: readonly string[] | undefined
 }
 
 export interface StreamTap extends ResponseSummary {

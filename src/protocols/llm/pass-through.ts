@@ -1,3 +1,4 @@
+import { CompletionTap, completionOf } from './completion.ts'
 import type { Dialect, Read, StreamTap } from './dialect.ts'
 import { invalidRequest, type LlmError } from './error.ts'
 import { encodeJson, isObject, joinBytes, parseJson, setMembers } from './json.ts'
@@ -33,7 +34,10 @@ export function passThrough(
     }
     changes['stream_options'] = { ...given, include_usage: true }
   }
-  const { state } = options
+  const { state, keepsCompletion = false } = options
+  const written = keepsCompletion
+    ? (response: Uint8Array) => completionOf(dialect, response)
+    : undefined
   const named = state?.hasIds === true ? editBytes(bytes, state.toProvider, editRequest) : bytes
   const unsigned = withoutForeignSignatures(named)
   return {
@@ -53,16 +57,18 @@ export function passThrough(
         ok: true,
         value: {
           ...dialect.usageOf(response),
+          completion: written?.(response),
           headers: [],
           body: state === undefined ? response : forClient(response, state),
           dropped: [],
         },
       }),
+      completionOf: written,
       error: (status, header, response) => {
         const type = header('content-type') ?? 'application/json'
         return { status, headers: [['content-type', type]], body: response }
       },
-      openStream: () => new PassingStream(dialect, hidesUsage, state),
+      openStream: () => new PassingStream(dialect, hidesUsage, state, keepsCompletion),
     },
   }
 }
@@ -136,10 +142,17 @@ class PassingStream implements StreamTranslator {
   readonly #dialect: Dialect
   readonly #tap: StreamTap
   readonly #filter: UsageEventFilter | StateStream | undefined
+  readonly #completion: CompletionTap | undefined
 
-  constructor(dialect: Dialect, hidesUsage: boolean, state: StateMaps | undefined) {
+  constructor(
+    dialect: Dialect,
+    hidesUsage: boolean,
+    state: StateMaps | undefined,
+    keepsCompletion: boolean,
+  ) {
     this.#dialect = dialect
     this.#tap = dialect.tap()
+    this.#completion = keepsCompletion ? new CompletionTap(dialect) : undefined
     if (hidesUsage) this.#filter = new UsageEventFilter()
     else this.#filter = state && new StateStream(state.toClient)
   }
@@ -156,6 +169,10 @@ class PassingStream implements StreamTranslator {
     return this.#tap.usage
   }
 
+  get completion(): readonly string[] | undefined {
+    return this.#completion?.texts
+  }
+
   get hasOutput(): boolean {
     return this.#tap.hasOutput
   }
@@ -169,6 +186,7 @@ class PassingStream implements StreamTranslator {
   }
 
   push(bytes: Uint8Array): Uint8Array {
+    this.#completion?.push(bytes)
     if (this.#mayPass && this.#tap.isIdle?.(bytes) === true) return bytes
     this.#tap.push(bytes)
     return this.#filter === undefined ? bytes : this.#filter.push(bytes)

@@ -7,6 +7,8 @@ export interface ProviderAccess {
   telemetryName(options: ProviderOptions): string
   /** What it speaks; the first one that a client can be translated to is used. */
   dialects(options: ProviderOptions): readonly DialectName[]
+  /** The path that the configuration names for calls of this language. */
+  ownPath?(dialect: DialectName, options: ProviderOptions): string | undefined
   /** The path of an endpoint, with its query; `below` is what a dialect says of it. */
   path(below: string, call: PathCall): string
   /** The header that takes a key, if the configuration does not say where it goes. */
@@ -56,12 +58,9 @@ const RECORDS: Readonly<Record<string, ProviderAccess>> = {
     },
     dialects: ({ formats }) =>
       formatsOf(formats).flatMap(({ type }) => FORMATS[type.toLowerCase()] ?? []),
-    path: (path, { dialect, options }) => {
-      const own = formatsOf(options.formats).find(
-        ({ type }) => FORMATS[type.toLowerCase()] === dialect,
-      )
-      return own?.path ?? `/v1${path}`
-    },
+    ownPath: (dialect, { formats }) =>
+      formatsOf(formats).find(({ type }) => FORMATS[type.toLowerCase()] === dialect)?.path,
+    path: (path, { dialect }) => `${dialect === 'rerank' ? '/v2' : '/v1'}${path}`,
     credential: BEARER,
   },
 }
@@ -83,6 +82,7 @@ const FORMATS: Readonly<Record<string, DialectName | undefined>> = {
   gemini: 'gemini',
   converse: 'converse',
   embeddings: 'embeddings',
+  rerank: 'rerank',
 }
 
 interface Format {

@@ -94,6 +94,8 @@ export interface Preset {
   readonly endpoint: Endpoint
   readonly basePath: string
   readonly formats: readonly string[]
+  /** Of formats that are not below the base path. */
+  readonly paths?: Readonly<Record<string, string>>
 }
 
 const CHAT = ['completions', 'embeddings']
@@ -102,7 +104,10 @@ const CHAT = ['completions', 'embeddings']
 export const PRESETS: Readonly<Record<string, Preset>> = {
   baseten: preset('inference.baseten.co', '/v1'),
   cerebras: preset('api.cerebras.ai', '/v1'),
-  cohere: preset('api.cohere.ai', '/compatibility/v1'),
+  cohere: {
+    ...preset('api.cohere.ai', '/compatibility/v1', [...CHAT, 'rerank']),
+    paths: { rerank: '/v2/rerank' },
+  },
   deepinfra: preset('api.deepinfra.com', '/v1/openai'),
   deepseek: preset('api.deepseek.com', '/v1'),
   fireworks: preset('api.fireworks.ai', '/inference/v1'),
@@ -120,8 +125,10 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
 }
 
 /** What a preset is to whoever makes calls: an endpoint that speaks these formats. */
-export function presetOptions(name: string, { basePath, formats }: Preset) {
-  const types = formats.map((type) => ({ type }))
+export function presetOptions(name: string, { basePath, formats, paths = {} }: Preset) {
+  const types = formats.map((type) => {
+    return paths[type] === undefined ? { type } : { type, path: paths[type] }
+  })
   return { formats: types, providerOverride: name, pathPrefix: basePath }
 }
 

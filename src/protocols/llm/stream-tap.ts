@@ -64,6 +64,15 @@ export class SseTap extends TapState implements StreamTap {
   }
 }
 
+/** Of calls that have no streams. */
+export class NoTap extends TapState implements StreamTap {
+  push(): void {}
+
+  end(): void {
+    this.isComplete = true
+  }
+}
+
 const LINE_FEED = 10
 
 function latin1({ buffer, byteOffset, byteLength }: Uint8Array): string {

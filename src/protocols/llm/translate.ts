@@ -1,3 +1,4 @@
+import { CompletionText, textsOf } from './completion.ts'
 import type {
   Dialect,
   DialectName,
@@ -110,13 +111,14 @@ class Call {
   readonly #names: ToolNames
   readonly #maker: string
   readonly #guards: readonly Guard[]
+  readonly #keepsCompletion: boolean
 
   constructor(
     from: Dialect,
     to: ProviderHalf,
     neutral: NeutralRequest,
     names: ToolNames,
-    { maker, guards = [] }: TranslateOptions,
+    { maker, guards = [], keepsCompletion = false }: TranslateOptions,
   ) {
     this.#from = from
     this.#to = to
@@ -124,6 +126,7 @@ class Call {
     this.#names = names
     this.#maker = maker
     this.#guards = guards
+    this.#keepsCompletion = keepsCompletion
   }
 
   /** A guard is a service: no part of a stream is known to be harmless before its end. */
@@ -163,9 +166,10 @@ class Call {
     const response = { ...read, parts }
     const written = this.#client().writeResponse(response, this.#neutral)
     const { id, model, usage } = response
+    const completion = this.#keepsCompletion ? textsOf(parts) : undefined
     return {
       ok: true,
-      value: { ...written, id: id || undefined, model: model || undefined, usage },
+      value: { ...written, id: id || undefined, model: model || undefined, usage, completion },
     }
   }
 
@@ -173,16 +177,23 @@ class Call {
     const writer = this.#client().writeStream(this.#neutral)
     const reader = this.#to.readStream(this.#maker)
     const guards = this.#guards
-    if (this.waits) {
-      return new TranslatedStream(new HeldReader(reader, guards), writer, this.#names)
-    }
+    const written = this.#keepsCompletion ? new CompletionText() : undefined
+    const further = { names: this.#names, written }
+    if (this.waits) return new TranslatedStream(new HeldReader(reader, guards), writer, further)
     const guard = guards.length === 0 ? undefined : new EventGuard(guards as GuardRule[])
-    return new TranslatedStream(reader, writer, this.#names, guard)
+    return new TranslatedStream(reader, writer, { ...further, guard })
   }
 
   #client(): NonNullable<Dialect['client']> {
     return this.#from.client as NonNullable<Dialect['client']>
   }
+}
+
+interface StreamExtras {
+  readonly names: ToolNames
+  readonly guard?: EventGuard | undefined
+  /** Keeps what the client gets of the text. */
+  readonly written?: CompletionText | undefined
 }
 
 class TranslatedStream implements StreamTranslator {
@@ -198,15 +209,21 @@ class TranslatedStream implements StreamTranslator {
   readonly #writer: StreamWriter
   readonly #names: ToolNames
   readonly #guard: EventGuard | undefined
+  readonly #written: CompletionText | undefined
 
-  constructor(reader: StreamReader, writer: StreamWriter, names: ToolNames, guard?: EventGuard) {
+  constructor(reader: StreamReader, writer: StreamWriter, { names, guard, written }: StreamExtras) {
     this.#guard = guard
+    this.#written = written
     this.#reader = reader
     this.#writer = writer
     this.#names = names
     if (reader instanceof HeldReader) {
       this.settle = async () => this.#write(await reader.settle())
     }
+  }
+
+  get completion(): readonly string[] | undefined {
+    return this.#written?.texts
   }
 
   get headers(): StreamWriter['headers'] {
@@ -240,6 +257,7 @@ class TranslatedStream implements StreamTranslator {
       // The first event of a dialect is fixed, and a ping is not it.
       if (event.kind === 'ping' && !this.#hasStarted) continue
       this.#note(event)
+      this.#written?.add(event)
       const piece = this.#writer.push(this.#names.restoreEvent(event))
       if (piece.length > 0) pieces.push(piece)
     }

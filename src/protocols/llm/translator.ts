@@ -38,6 +38,8 @@ export interface TranslateOptions {
   readonly guards?: readonly Guard[] | undefined
   /** Ids of what the provider stores, where bytes pass; absent: as they are. */
   readonly state?: StateMaps | undefined
+  /** What the model writes is kept, as far as there is room for it. */
+  readonly keepsCompletion?: boolean | undefined
   /** Seconds since 1970; absent: now. */
   readonly now?: number | undefined
 }
@@ -63,6 +65,8 @@ export interface TranslatedCall {
   response(bytes: Uint8Array): Read<TranslatedResponse>
   /** The same with guards, which take their time; absent: there are none. */
   readonly responseLater?: (bytes: Uint8Array) => Promise<Read<TranslatedResponse>>
+  /** What the model wrote, of a response whose bytes pass; absent: nobody wants to know. */
+  readonly completionOf?: ((bytes: Uint8Array) => readonly string[] | undefined) | undefined
   /** Any other response of the provider, in the client's dialect. */
   error(status: number, header: HeaderLookup, bytes: Uint8Array): WireError
   /** A streamed response with status 2xx. */

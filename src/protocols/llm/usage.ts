@@ -1,3 +1,6 @@
+/** About four bytes of English are a token; what is counted exactly is known afterwards. */
+export const BYTES_PER_TOKEN = 4
+
 /**
  * What a call cost in tokens. Vendors count in two ways; here every number is inclusive: `input`
  * has all tokens of the prompt, cached or not, and `output` has the reasoning. So nothing is

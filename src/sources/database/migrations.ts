@@ -72,6 +72,12 @@ const MIGRATIONS: readonly string[] = [
      primary key (time, replica, provider, model)
    ) partition by range (time);
    alter table portcullis_budgets add column budget text;`,
+  `create table portcullis_user_tokens (
+     key text primary key,
+     sealed text not null,
+     version text not null,
+     claimed timestamptz
+   );`,
 ]
 
 /** Brings the tables up to date; several replicas may do so at once, and one of them does. */

@@ -3,7 +3,6 @@ import type { Message } from '../../reach/checks/place.ts'
 /** Policies that files written for others may name. */
 export const UNSUPPORTED_POLICIES: readonly string[] = [
   'backendTunnel',
-  'extProc',
   'mcpGuardrails',
   'networkExtAuthz',
   'sessionAffinity',
@@ -30,7 +29,7 @@ const CREDENTIALS: Readonly<Record<string, string>> = {
 
 const FOREIGN: readonly Foreign[] = [
   {
-    keys: ['finalTransformations', 'promptCaching'],
+    keys: ['finalTransformations'],
     beside: 'modelAliases',
     hint: 'nothing would do what it says, so it is rejected rather than ignored',
   },
@@ -52,12 +51,12 @@ const FOREIGN: readonly Foreign[] = [
   {
     keys: ['database'],
     beside: 'level',
-    hint: 'the access log is written to the standard output alone',
+    hint: 'the access log is written to the standard output, and to a collector with `otlp`',
   },
   {
-    keys: ['otlp', 'database'],
+    keys: ['database'],
     beside: 'sample',
-    hint: 'the access log is written to the standard output alone',
+    hint: 'the access log is written to the standard output, and to a collector with `otlp`',
   },
 ]
 

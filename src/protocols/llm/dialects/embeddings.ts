@@ -1,6 +1,6 @@
 import { describeJson, summarize } from '../describe.ts'
-import { type Dialect, defineDialect, type StreamTap } from '../dialect.ts'
-import { TapState } from '../stream-tap.ts'
+import { type Dialect, defineDialect } from '../dialect.ts'
+import { NoTap } from '../stream-tap.ts'
 import { readUsage } from './completions/response.ts'
 import { writeStreamError } from './completions/write-stream.ts'
 import { writeOpenaiError } from './openai-errors.ts'
@@ -19,11 +19,3 @@ export const embeddings: Dialect = defineDialect({
   writeError: writeOpenaiError,
   writeStreamError,
 })
-
-class NoTap extends TapState implements StreamTap {
-  push(): void {}
-
-  end(): void {
-    this.isComplete = true
-  }
-}

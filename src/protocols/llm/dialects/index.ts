@@ -4,6 +4,7 @@ import { converse } from './converse/index.ts'
 import { embeddings } from './embeddings.ts'
 import { gemini } from './gemini/index.ts'
 import { messages } from './messages/index.ts'
+import { rerank } from './rerank.ts'
 import { responses } from './responses/index.ts'
 
 export const DIALECTS: readonly Dialect[] = [
@@ -13,6 +14,7 @@ export const DIALECTS: readonly Dialect[] = [
   gemini,
   converse,
   embeddings,
+  rerank,
 ]
 
 const BY_NAME = new Map(DIALECTS.map((dialect) => [dialect.name, dialect]))

@@ -25,7 +25,12 @@ import {
   olderPolicies,
   olderTracing,
 } from './older-spellings.ts'
-import { budgetSettings, databaseSettings, storageSettings } from './storage-settings.ts'
+import {
+  budgetSettings,
+  databaseSettings,
+  storageSettings,
+  userTokenSettings,
+} from './storage-settings.ts'
 import { isDatabase, SETTINGS_WITHOUT_EFFECT } from './unserved-settings.ts'
 
 const address = () =>
@@ -275,6 +280,7 @@ const shape = {
   storage: storageSettings,
   database: databaseSettings,
   budgets: budgetSettings,
+  userTokens: userTokenSettings,
   session: z
     .strictObject({ key: hexKey().describe('64 hexadecimal digits.') })
     .optional()
@@ -381,6 +387,7 @@ function toSettings(value: z.output<z.ZodObject<typeof shape>>): Settings {
     ...(value.session === undefined ? {} : { session: value.session }),
     mcp: value.mcp,
     budgets: omitUndefined(value.budgets),
+    userTokens: omitUndefined(value.userTokens),
     modelCatalog: value.modelCatalog,
     sensitiveHeaders: value.sensitiveHeaders.map((header) => header.toLowerCase()),
     standardAttributes: omitUndefined(value.standardAttributes),

@@ -4,6 +4,7 @@ import { nearestName } from '../../../diagnostics/nearest.ts'
 import type { AiProvider, Endpoint } from '../../../model/backend.ts'
 import type { JsonObject } from '../../../model/json.ts'
 import type { Attached } from '../../../model/policy.ts'
+import type { PromptCaching } from '../../../policies/ai/schema.ts'
 import { PRESETS, PROVIDERS, parseBaseUrl, presetOptions } from '../../../protocols/llm/schema.ts'
 import { readPolicies } from '../policies.ts'
 import { complain, parseAt, type Reading } from '../reading.ts'
@@ -31,6 +32,7 @@ interface Written {
   readonly defaults?: Readonly<Record<string, unknown>> | undefined
   readonly overrides?: Readonly<Record<string, unknown>> | undefined
   readonly transformation?: Readonly<Record<string, string>> | undefined
+  readonly promptCaching?: PromptCaching | undefined
 }
 
 interface Named extends Written {
@@ -129,7 +131,7 @@ export function readModelProvider(
   const options = { ...found.options, ...pathsOf(own), ...bodyOf(shared, model) } as JsonObject
   const at = { ...place, origin }
   // The most general comes first: what the model says in its own `ai` counts.
-  const all = [...computedPolicy(shared, model, at), ...policies, ...keyPolicy(own, policies, at)]
+  const all = [...changesPolicy(shared, model, at), ...policies, ...keyPolicy(own, policies, at)]
   return { name, origin, provider: found.kind, endpoint, options, policies: all }
 }
 
@@ -227,15 +229,19 @@ function bodyOf(shared: Written | undefined, model: Written): object {
   }
 }
 
-/** `transformation` is short for the policy `ai`; fields of the model win. */
-function computedPolicy(
+/** `transformation` and `promptCaching` are short for the policy `ai`; what the model says wins. */
+function changesPolicy(
   shared: Written | undefined,
   model: Written,
   { level, policy, origin }: Pick<Attached, 'level' | 'policy' | 'origin'>,
 ): readonly Attached[] {
   const transformations = { ...shared?.transformation, ...model.transformation }
-  if (Object.keys(transformations).length === 0) return []
-  const value = { transformations }
+  const promptCaching = model.promptCaching ?? shared?.promptCaching
+  const value = {
+    ...(Object.keys(transformations).length === 0 ? {} : { transformations }),
+    ...(promptCaching === undefined ? {} : { promptCaching }),
+  }
+  if (Object.keys(value).length === 0) return []
   return [{ state: 'valid', kind: 'ai', section: 'backend', level, policy, origin, value }]
 }
 

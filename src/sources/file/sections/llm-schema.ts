@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Section } from '../../../model/policy.ts'
-import { computedFields } from '../../../policies/ai/schema.ts'
+import { computedFields, promptCaching } from '../../../policies/ai/schema.ts'
 import {
   anything,
   expression,
@@ -101,11 +101,11 @@ const change = {
     ),
   finalTransformation: waits('Fields that are computed after translation.'),
   backendTunnel: waits('A proxy on the way.'),
-  promptCaching: waits('Prompt caching.'),
+  promptCaching: promptCaching.optional(),
 }
 
 /** Keys that would do something, and do not. */
-export const UNSERVED_KEYS = ['finalTransformation', 'backendTunnel', 'promptCaching'] as const
+export const UNSERVED_KEYS = ['finalTransformation', 'backendTunnel'] as const
 
 const modelHead = {
   id: text('An id of its own, if `name` is not unique.'),

@@ -48,3 +48,21 @@ export const budgetSettings = z
   })
   .prefault({})
   .describe('Where it is kept what calls to models used of budgets; by default in memory.')
+
+export const userTokenSettings = z
+  .strictObject({
+    file: z
+      .string()
+      .min(1)
+      .max(4096)
+      .optional()
+      .describe(
+        'A file that keeps the tokens over restarts, for one gateway at a time; a relative path ' +
+          'starts at the folder of this one. It is used instead of `database`. Needs `session.key`.',
+      ),
+  })
+  .prefault({})
+  .describe(
+    'Where tokens of users for backends (`backendAuth.oauthUserToken`) are kept, encrypted; by ' +
+      'default in memory.',
+  )

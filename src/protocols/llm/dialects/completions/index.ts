@@ -1,11 +1,11 @@
 import { describeJson, summarize } from '../../describe.ts'
 import { type Dialect, defineDialect } from '../../dialect.ts'
-import { list, obj, reading, str } from '../../reading.ts'
+import { list, obj, reading, readProviderBody, str } from '../../reading.ts'
 import { SseTap, type TapReader } from '../../stream-tap.ts'
 import { errorFrom, readOpenaiError, writeOpenaiError } from '../openai-errors.ts'
 import { readRequest } from './read-request.ts'
 import { readStream } from './read-stream.ts'
-import { readResponse, readUsage, writeResponse } from './response.ts'
+import { contentText, readResponse, readUsage, writeResponse } from './response.ts'
 import { writeRequest } from './write-request.ts'
 import { writeStream, writeStreamError } from './write-stream.ts'
 
@@ -26,6 +26,7 @@ export const completions: Dialect = defineDialect({
   describe: describeJson,
   usageOf: (bytes) => summarize(bytes, { id: 'id', model: 'model', usage: 'usage' }, readUsage),
   tap: () => new SseTap(TAP),
+  choicesOf: (bytes) => list(readProviderBody(bytes)?.['choices']).map(choiceText),
   writeError: writeOpenaiError,
   writeStreamError,
   client: {
@@ -41,6 +42,11 @@ export const completions: Dialect = defineDialect({
     readError: readOpenaiError,
   },
 })
+
+function choiceText(choice: unknown): string {
+  const message = obj(obj(choice)['message'])
+  return contentText(message['content']) || str(message['refusal'])
+}
 
 /** OpenAI says in every chunk that there is no usage yet. */
 const MAY_INTEREST = /"usage"(?!\s*:\s*null)|"error"(?!\s*:\s*null)|\[DONE\]/

@@ -1,0 +1,27 @@
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import type { BudgetStore } from '../exchange/budget-store.ts'
+import type { UserTokenStore } from '../exchange/user-token-store.ts'
+import type { Settings } from '../model/settings.ts'
+import type { Logger } from '../telemetry/log.ts'
+import { openBudgets } from './budgets.ts'
+import { openUserTokenStore } from './user-tokens.ts'
+
+/** What a gateway keeps for all of its processes while it serves, and beyond. */
+export interface Stores {
+  readonly budgets: BudgetStore
+  readonly userTokens: UserTokenStore
+}
+
+/** A diagnostic: one of them cannot be used. */
+export async function openStores(
+  file: string,
+  settings: Settings,
+  log: Logger,
+): Promise<Stores | Diagnostic> {
+  const budgets = await openBudgets(file, settings, log)
+  if ('code' in budgets) return budgets
+  const userTokens = await openUserTokenStore(file, settings)
+  if (!('code' in userTokens)) return { budgets, userTokens }
+  await budgets.close?.()
+  return userTokens
+}

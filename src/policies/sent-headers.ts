@@ -1,0 +1,20 @@
+import type { Exchange } from '../exchange/exchange.ts'
+import type { Header } from './service-headers.ts'
+
+/** The headers that the backend would be sent, with those of HTTP/2; names in lower case. */
+export function sentHeaders(exchange: Exchange): readonly Header[] {
+  const { request, requestEdit, path, search, host } = exchange
+  const removed = new Set(requestEdit.removed)
+  const kept = [...request.headers.keys()].flatMap((name): Header[] => {
+    const value = removed.has(name) ? undefined : request.headers.get(name)
+    return value === undefined ? [] : [[name, value]]
+  })
+  const added = requestEdit.added.map(([name, value]): Header => [name.toLowerCase(), value])
+  return [
+    [':method', request.method],
+    [':path', `${path}${search}`],
+    [':authority', host === '' ? request.host : host],
+    [':scheme', request.scheme],
+    ...[...kept, ...added].filter(([name]) => name !== 'host'),
+  ]
+}
