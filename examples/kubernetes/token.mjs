@@ -1,5 +1,5 @@
-// An issuer to try things with: writes its key set to jwks.json in the current folder (its private
-// key beside it), and prints a token for the user that is named. Needs Node 20 or later.
+// A test issuer: writes its key set to jwks.json in the current folder, next to its private key,
+// and prints a token for the given user. Needs Node.js 20 or later.
 //
 //   node examples/kubernetes/token.mjs alice
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from 'node:crypto'
