@@ -60,23 +60,41 @@ const PRIORITY = 2
 const PRIORITY_UPDATE = 16
 const UNKNOWN = 0x2a
 
-/** All frames that came, as `type code`, until the peer closes or nothing comes for a while. */
-async function framesOf(socket: Socket, patience = 1_500): Promise<readonly string[]> {
+/**
+ * The frames that came, as `type code`, until there are `enough` of them or the peer closes; what
+ * comes right behind them is told, too.
+ */
+async function framesOf(
+  socket: Socket,
+  enough: (frames: readonly string[]) => boolean = () => false,
+): Promise<readonly string[]> {
   let held = Buffer.alloc(0)
-  socket.on('data', (bytes: Buffer) => {
-    held = Buffer.concat([held, bytes])
+  const closed = once(socket, 'close')
+  const arrived = new Promise<void>((resolve) => {
+    socket.on('data', (bytes: Buffer) => {
+      held = Buffer.concat([held, bytes])
+      if (enough(framesIn(held))) resolve()
+    })
   })
-  const closed = new Promise((resolve) => socket.once('close', resolve))
-  await Promise.race([closed, wait(patience)])
+  await Promise.race([
+    closed,
+    arrived.then(() => wait(100)),
+    wait(30_000, undefined, { ref: false }),
+  ])
   socket.destroy()
+  return framesIn(held)
+}
+
+function framesIn(bytes: Buffer): readonly string[] {
   const frames: string[] = []
-  for (let at = 0; at + 9 <= held.length; ) {
-    const length = held.readUIntBE(at, 3)
-    const type = held[at + 3] as number
-    const payload = held.subarray(at + 9, at + 9 + length)
+  for (let at = 0; at + 9 <= bytes.length; ) {
+    const length = bytes.readUIntBE(at, 3)
+    const type = bytes[at + 3] as number
+    if (at + 9 + length > bytes.length) break
+    const payload = bytes.subarray(at + 9, at + 9 + length)
     if (type === GOAWAY) frames.push(`goaway ${payload.readUInt32BE(4)}`)
     else if (type === RST_STREAM) frames.push(`reset ${payload.readUInt32BE(0)}`)
-    else if (type === HEADERS) frames.push(`headers ${held.readUInt32BE(at + 5)}`)
+    else if (type === HEADERS) frames.push(`headers ${bytes.readUInt32BE(at + 5)}`)
     at += 9 + length
   }
   return frames
@@ -123,7 +141,7 @@ describe('floods end the connection, and nobody else is the worse for it', () =>
       const other = sessionTo(gateway)
       await once(other, 'remoteSettings')
       const socket = await rawHttp2(gateway.port)
-      const frames = framesOf(socket, 3_000)
+      const frames = framesOf(socket)
       for (let i = 0; i < count && !socket.destroyed; i++) {
         socket.write(make(i))
         if (i % 100 === 0) await wait(1)
@@ -152,7 +170,7 @@ describe('floods end the connection, and nobody else is the worse for it', () =>
     it(`frames as fast as they can be sent: ${name} is counted, whoever noticed it`, async () => {
       const { gateway } = await start({}, '')
       const socket = await rawHttp2(gateway.port)
-      const frames = framesOf(socket, 3_000)
+      const frames = framesOf(socket)
       socket.write(Buffer.concat(Array.from({ length: 20_000 }, (_, i) => make(i))))
       await frames
       assert.equal(gateway.counts.get(name), 1)
@@ -163,7 +181,7 @@ describe('floods end the connection, and nobody else is the worse for it', () =>
   it('empty DATA frames', async () => {
     const { gateway } = await start({}, '')
     const socket = await rawHttp2(gateway.port)
-    const frames = framesOf(socket, 3_000)
+    const frames = framesOf(socket)
     const post = [[':method', 'POST'] as const, ...HEAD.slice(1)]
     socket.write(frame(HEADERS, END_HEADERS, 1, fieldBlock(post)))
     for (let i = 0; i < 500; i++) socket.write(frame(DATA, 0, 1, Buffer.alloc(0)))
@@ -198,7 +216,7 @@ describe('limits of one connection', () => {
   it('streams beyond the limit are refused, and can be tried again', async () => {
     const { gateway } = await start({ streams: 2 }, '')
     const socket = await rawHttp2(gateway.port)
-    const frames = framesOf(socket, 500)
+    const frames = framesOf(socket, (all) => all.length === 2)
     for (const id of [1, 3, 5, 7])
       socket.write(frame(HEADERS, END_HEADERS | END_STREAM, id, fieldBlock(HEAD)))
     const refused = `reset ${constants.NGHTTP2_REFUSED_STREAM}`
@@ -336,7 +354,7 @@ describe('what must not reach an upstream of HTTP/1.1', () => {
     it(name, async () => {
       const { gateway, seen } = await start()
       const socket = await rawHttp2(gateway.port)
-      const frames = framesOf(socket, 300)
+      const frames = framesOf(socket, (all) => all.length > 0)
       socket.write(frame(HEADERS, END_HEADERS | END_STREAM, 1, fieldBlock(fields)))
       const answers = await frames
       assert.deepEqual(seen, [])
@@ -356,7 +374,7 @@ describe('what must not reach an upstream of HTTP/1.1', () => {
     it(`${name}: the stream ends with PROTOCOL_ERROR, and the connection lives`, async () => {
       const { gateway, seen } = await start()
       const socket = await rawHttp2(gateway.port)
-      const frames = framesOf(socket, 300)
+      const frames = framesOf(socket, (all) => all.length === 2)
       socket.write(frame(HEADERS, END_HEADERS | END_STREAM, 1, fieldBlock([...base(), field])))
       socket.write(frame(HEADERS, END_HEADERS | END_STREAM, 3, fieldBlock(base('/next'))))
       assert.deepEqual(await frames, [`reset ${constants.NGHTTP2_PROTOCOL_ERROR}`, 'headers 3'])
@@ -382,7 +400,7 @@ describe('what must not reach an upstream of HTTP/1.1', () => {
       const gateway = await startHttp2Gateway({ upstream: peer.port, speaks: 'h1' })
       opened.push(gateway, peer)
       const socket = await rawHttp2(gateway.port)
-      const frames = framesOf(socket, 300)
+      const frames = framesOf(socket, (all) => /reset|goaway/.test(String(all)))
       const fields = [...base('/', 'POST'), ['content-length', '5']] as never
       socket.write(frame(HEADERS, END_HEADERS, 1, fieldBlock(fields)))
       socket.write(frame(DATA, isEnd ? END_STREAM : 0, 1, Buffer.from(body)))

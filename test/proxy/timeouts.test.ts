@@ -6,7 +6,7 @@ import { status } from '@grpc/grpc-js'
 import { free } from './doorstep.ts'
 import { asIs, type GrpcPeer, grpcClient, SERVICE, startGrpc } from './grpc-peers.ts'
 import { exchange, type RawUpstream, startUpstream } from './harness.ts'
-import { startWhole, type WholeGateway } from './whole-gateway.ts'
+import { startWhole, until, type WholeGateway } from './whole-gateway.ts'
 
 const LATE = 'HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nlate'
 
@@ -27,10 +27,10 @@ describe('timeouts', () => {
     const route = (name: string, timeout: string) =>
       `- { name: ${name}, matches: [{ path: { pathPrefix: /${name} } }], policies: { timeout: ${timeout} }, ${to} }`
     gateway = await startWhole(`gateways: { default: { port: ${port} } }
-frontendPolicies: { http: { bodyTimeout: 500ms } }
+frontendPolicies: { http: { bodyTimeout: 2s } }
 routes:
 ${route('short', '{ backendRequest: 250ms }')}
-${route('ample', '{ backendRequest: 1200ms }')}
+${route('ample', '{ backendRequest: 4s }')}
 ${route('off', '{ backendRequest: 0s }')}
 ${route('all-off', '{ request: 0s }')}
 ${route('whole', '{ request: 250ms, backendRequest: 5s }')}
@@ -66,12 +66,12 @@ ${route('whole', '{ request: 250ms, backendRequest: 5s }')}
     const socket = connect(port, '127.0.0.1')
     let text = ''
     socket.on('data', (bytes) => (text += bytes))
-    socket.write('POST /ample HTTP/1.1\r\nhost: x\r\ncontent-length: 6\r\n\r\n')
-    for (const part of 'abcde.') {
-      await wait(300)
+    socket.write('POST /ample HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n')
+    for (const part of 'abcdefgh.') {
+      await wait(500)
       socket.write(part)
     }
-    await wait(1_000)
+    await until('a response', () => text.includes('\r\n\r\n'))
     socket.destroy()
     assert.match(text, /^HTTP\/1.1 200 /)
   })
@@ -85,7 +85,7 @@ ${route('whole', '{ request: 250ms, backendRequest: 5s }')}
       const answered = new Promise((resolve) => call.once('data', resolve))
       call.write(Buffer.from(word))
       assert.equal(String(await Promise.race([answered, ended])), `re: ${word}`)
-      await wait(1_200)
+      await wait(3_000)
     }
     call.end()
     assert.equal(await ended, status.OK)

@@ -50,7 +50,7 @@ describe('tokens for backends by exchange', () => {
                   clientSecret: SECRET,
                   audiences: [AUDIENCE],
                   scopes: ['files:read', 'files:list'],
-                  timeout: '1s',
+                  timeout: '5s',
                 },
               },
             },
