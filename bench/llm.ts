@@ -16,7 +16,7 @@ const CALLS = { [PLAIN.name]: 4_000, [STREAM.name]: 1_000 } as Readonly<Record<s
  * Slices before the first that counts, for all alike; whoever is compiled while it runs makes as
  * many calls in each as the fastest.
  */
-const WARM_UP = 8
+const WARM_UP = 16
 const STREAMS = Number(process.env.BENCH_STREAMS ?? 5_000)
 
 const OWN = 'portcullis, usage counted'

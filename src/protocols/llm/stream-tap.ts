@@ -52,7 +52,8 @@ export class SseTap extends TapState implements StreamTap {
   push(bytes: Uint8Array): void {
     for (const { data, event } of this.#sse.push(bytes)) {
       if (!this.#reader.isOfInterest(data, event, this)) continue
-      const { value } = parseJsonText(data)
+      // Most streams end with a word that is no JSON, and an error that is thrown costs more than it.
+      const value = data.startsWith('[') ? undefined : parseJsonText(data).value
       if (isObject(value)) this.#reader.read(value, this)
       else this.#reader.word?.(data, this)
     }
