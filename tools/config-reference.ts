@@ -97,7 +97,7 @@ interface Row {
   readonly part: JsonSchema
 }
 
-const WITHOUT_EFFECT = 'Accepted from files written for other gateways; has no effect.'
+const WITHOUT_EFFECT = 'Accepted for compatibility; has no effect.'
 
 function renderTable(schema: JsonSchema, part: JsonSchema, prefix = ''): string {
   const all = rowsOf(schema, part, itemPrefix(schema, part, prefix))

@@ -178,7 +178,7 @@ function judge(term: Term, options: CompileOptions): readonly Finding[] {
     report(
       'PC0109',
       'error',
-      `expected ${showType(expect)}, but this is ${showType(term.type)}`,
+      `expected ${showType(expect)}, found ${showType(term.type)}`,
       term.kind === 'constant' && typeof term.value === 'string' && /[=<>(]/.test(term.value)
         ? 'the whole expression stands in quotes: take them away'
         : 'compare it with something: x == …',

@@ -197,16 +197,16 @@ describe('files of cases', () => {
   }
 
   for (const [request, column, message, hint] of [
-    ['{ form: 10.0.0.1, expect: 200 }', 5, '`form` is not known here', 'did you mean `from`?'],
+    ['{ form: 10.0.0.1, expect: 200 }', 5, 'unknown field `form`', 'did you mean `from`?'],
     [
       '{ headers: { x-a: true }, expect: 200 }',
       21,
-      /^expected text.* this is true/,
+      /^expected a string.* found true/,
       'put it in quotes',
     ],
     ['{ path: / }', 3, '`expect` is missing', /add it/],
-    ['{ expect: 20 }', 13, 'this must be at least 100', undefined],
-    ['{ expect: { statuz: 200 } }', 15, '`statuz` is not known here', 'did you mean `status`?'],
+    ['{ expect: 20 }', 13, '`expect` must be at least 100', undefined],
+    ['{ expect: { statuz: 200 } }', 15, 'unknown field `statuz`', 'did you mean `status`?'],
     ['{ token: old, expect: 200 }', 12, /^expected `valid`, `expired`/, undefined],
     ['{ from: 300.1.1.1, expect: 200 }', 11, 'this is not an IP address', /10\.0\.0\.7/],
   ] as const) {

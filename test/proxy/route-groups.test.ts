@@ -189,7 +189,7 @@ describe('routes that delegate to groups', () => {
           group('b', { backends: delegating('a') }),
         ],
       },
-      /PC0320 the route group `a` leads back to itself a → b → a/,
+      /PC0320 route group `a` delegates to itself a → b → a/,
     ],
     [
       'a route that is not below the other',
@@ -197,7 +197,7 @@ describe('routes that delegate to groups', () => {
         routes: [{ matches: below('/team'), backends: delegating('a') }],
         routeGroups: [group('a', { matches: below('/teams'), backends: [{ host: 'a:1' }] })],
       },
-      /PC0321 nothing reaches this route: it is not below `\/team`/,
+      /PC0321 this route is unreachable: its path is not below `\/team`/,
     ],
     [
       'another method',
@@ -213,7 +213,7 @@ describe('routes that delegate to groups', () => {
         routes: [{ matches: [{ path: { exact: '/a' } }], backends: delegating('a') }],
         routeGroups: [group('a', { backends: [{ host: 'a:1' }] })],
       },
-      /PC0321 a route that delegates needs `pathPrefix`/,
+      /PC0321 a route that delegates must match by `pathPrefix`/,
     ],
     [
       'a group beside other backends',
@@ -226,7 +226,7 @@ describe('routes that delegate to groups', () => {
     [
       'a group that nobody names',
       { routes: [{ backends: [{ host: 'a:1' }] }], routeGroups: [group('a', { backends: [] })] },
-      /PC0322 nothing delegates to the route group `a`/,
+      /PC0322 no route delegates to route group `a`/,
     ],
     [
       'hostnames of a child',
@@ -234,7 +234,7 @@ describe('routes that delegate to groups', () => {
         routes: [{ backends: delegating('a') }],
         routeGroups: [group('a', { hostnames: ['x.test'], backends: [{ host: 'a:1' }] })],
       },
-      /PC0210 `hostnames` is not known here/,
+      /PC0210 unknown field `hostnames`/,
     ],
     [
       'a group at a TCP route',

@@ -297,8 +297,8 @@ export const FRONTEND: Readonly<Record<string, Structural>> = {
   proxyProtocol: of('proxyProtocol'),
   tcp: of('frontendTcp'),
   tls: of('frontendTls', {
-    minVersion: version('The oldest version.'),
-    maxVersion: version('The newest version.'),
+    minVersion: version('The minimum TLS version.'),
+    maxVersion: version('The maximum TLS version.'),
   }),
   http: of('frontendHttp'),
   // The word of others that nothing here does is refused by the API server already.
@@ -309,8 +309,8 @@ export const FRONTEND: Readonly<Record<string, Structural>> = {
     of('tracing', {
       ...NO_TARGET,
       headers: undefined,
-      randomSampling: sampling('The share of requests that begin a trace.'),
-      clientSampling: sampling('Whether traces that clients begin are continued.'),
+      randomSampling: sampling('The share of requests that start a trace.'),
+      clientSampling: sampling('Whether to continue traces that clients started.'),
     }),
   ),
   ...plain('frontend'),

@@ -62,14 +62,16 @@ const staticTarget = object(
 )
 
 const apiTarget = object(
-  'An HTTP API whose operations become tools.',
+  'An HTTP API whose operations are exposed as tools.',
   {
     ...address,
     'schema!': object(
       'The OpenAPI document, in JSON or YAML.',
       {
         configMapRef: configMapKeyRef('A ConfigMap with the document.', 'openapi.yaml'),
-        url: text('Where to fetch it.', { pattern: '^https?://[^\\s?#@]+(?:\\?[^\\s#]*)?$' }),
+        url: text('The URL to fetch the document from.', {
+          pattern: '^https?://[^\\s?#@]+(?:\\?[^\\s#]*)?$',
+        }),
       },
       exactlyOne(['configMapRef', 'url']),
     ),
@@ -79,10 +81,10 @@ const apiTarget = object(
 )
 
 const pins = object(
-  'The approved tools: digests of the title, description, schemas and annotations of each.',
+  'The approved tools, as digests of their titles, descriptions, schemas and annotations.',
   {
     mode: words(
-      'Enforce: tools that are new, or not as they were pinned, do not exist for clients. Audit: ' +
+      'Enforce: tools that are new or that differ from their pins are hidden from clients. Audit: ' +
         'they are reported.',
       ['Enforce', 'Audit'],
       'Enforce',
@@ -101,10 +103,13 @@ const mcp = object('MCP servers, as one.', {
       object(
         'A server.',
         {
-          'name!': text('Goes before the names of its tools; without `_` and `+`.', {
-            maxLength: 253,
-            pattern: '^[A-Za-z0-9]([A-Za-z0-9./-]*[A-Za-z0-9])?$',
-          }),
+          'name!': text(
+            'The name of the server, used as a prefix of its tool names. Must not contain `_` or `+`.',
+            {
+              maxLength: 253,
+              pattern: '^[A-Za-z0-9]([A-Za-z0-9./-]*[A-Za-z0-9])?$',
+            },
+          ),
           static: staticTarget,
           openapi: apiTarget,
           selector: object(
@@ -125,7 +130,11 @@ const mcp = object('MCP servers, as one.', {
     'x-kubernetes-list-type': 'map',
     'x-kubernetes-list-map-keys': ['name'],
   },
-  sessionRouting: words('Whether there are sessions.', ['Stateful', 'Stateless'], 'Stateful'),
+  sessionRouting: words(
+    'Whether the gateway keeps sessions.',
+    ['Stateful', 'Stateless'],
+    'Stateful',
+  ),
   ...options.properties,
 })
 
@@ -157,7 +166,7 @@ export const proxyBackend: Kind = {
         exactlyOne(['host', 'unixPath']),
         { rule: 'has(self.host) == has(self.port)', message: 'host and port go together' },
       ),
-      dynamicForwardProxy: object('A forward proxy: the address is known per request.', {
+      dynamicForwardProxy: object('A forward proxy: the address is determined for each request.', {
         target: text('A CEL expression for `host:port`; by default, the host of the request.', {
           maxLength: 16_384,
         }),

@@ -54,10 +54,10 @@ const virtualModel = object(
     weighted: targets('By weight.', {
       weight: { ...number('Its share.', 0, 1_000_000), default: 1 },
     }),
-    failover: targets('The next one when one fails.', {
-      'priority!': number('The lowest comes first.', 0, 1000),
+    failover: targets('Try the next model when one fails.', {
+      'priority!': number('The priority. The lowest value is tried first.', 0, 1000),
     }),
-    conditional: targets('The first whose condition is true.', {
+    conditional: targets('Choose the first model whose condition is true.', {
       when: text('A CEL expression; without one it is always true.', { maxLength: 16_384 }),
     }),
   },
@@ -81,7 +81,11 @@ export const proxyModel: Kind = {
   shortName: 'pmodel',
   description: 'A model that clients can ask for by its name.',
   columns: [
-    { name: 'Model', jsonPath: '.spec.match.model', description: 'What clients ask for.' },
+    {
+      name: 'Model',
+      jsonPath: '.spec.match.model',
+      description: 'The model name that clients request.',
+    },
     { name: 'Provider', jsonPath: '.spec.provider', description: 'Who serves it.' },
   ],
   spec: object(

@@ -204,7 +204,7 @@ async function accepting(child: ChildProcess, url: string, name: string): Promis
     await new Promise((resolve) => setTimeout(resolve, PACE))
   }
   if (!isOver) await ended(child, 'SIGQUIT')
-  throw new Error(`the PostgreSQL server of ${name} does not start: ${said.trim()}`)
+  throw new Error(`the PostgreSQL server of ${name} failed to start: ${said.trim()}`)
 }
 
 function finished(child: ChildProcess): Promise<void> {
@@ -214,7 +214,7 @@ function finished(child: ChildProcess): Promise<void> {
     child.once('error', reject)
     child.once('exit', (code) => {
       if (code === 0) resolve()
-      else reject(new Error(`initdb ended with ${code}: ${said.trim()}`))
+      else reject(new Error(`initdb exited with code ${code}: ${said.trim()}`))
     })
   })
 }

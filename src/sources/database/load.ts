@@ -95,7 +95,10 @@ function readingOnly(names: ReadonlySet<string>, candidates: Candidates): ReadTe
   const paths = new Set([...names].flatMap(candidates))
   return (path) => {
     if (paths.has(path)) return readText(path)
-    return { stamp: '', problem: 'stored resources can name only files that the baseline names' }
+    return {
+      stamp: '',
+      problem: 'stored resources can only refer to files that the baseline file refers to',
+    }
   }
 }
 

@@ -108,7 +108,7 @@ describe('a baseline with stored resources', () => {
       }),
     )
     const told = result.diagnostics.map(({ message }) => message).join('\n')
-    assert.match(told, /only files that the baseline names/)
+    assert.match(told, /only refer to files that the baseline file refers to/)
   })
 })
 

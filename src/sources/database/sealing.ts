@@ -28,7 +28,7 @@ export function createSealing(keys: readonly Buffer[]): Sealing {
     }),
   )
   const [first] = own
-  if (first === undefined) throw new Error('a sealing needs a key')
+  if (first === undefined) throw new Error('sealing requires a key')
   return {
     seal(text, context) {
       const nonce = randomBytes(NONCE_BYTES)

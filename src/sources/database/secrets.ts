@@ -98,7 +98,7 @@ export function openValue(
   const { [SEALED]: sealed } = object
   if (typeof sealed === 'string') {
     const opened = sealing?.open(sealed, context)
-    if (opened === undefined) throw new SealedError(`a secret of ${context} cannot be decrypted`)
+    if (opened === undefined) throw new SealedError(`a secret in ${context} cannot be decrypted`)
     return opened
   }
   // Nearly all values have no secret, and there may be thousands: these are not made anew.

@@ -27,7 +27,7 @@ export class StateFile {
     try {
       const { version, revision, mark = '', rows } = JSON.parse(readFileSync(this.#path, 'utf8'))
       if (version !== VERSION || !Number.isInteger(revision) || !Array.isArray(rows)) {
-        throw new Error('it is not a file of this version')
+        throw new Error('the file has an unsupported format version')
       }
       return { revision, mark, rows }
     } catch (error) {

@@ -28,12 +28,12 @@ function identity({ code, message, origin }: Diagnostic): string {
 }
 
 function unconfined({ origin }: Diagnostic, count: number): Diagnostic {
-  const others = count === 1 ? '' : `, and so do ${count - 1} others`
+  const others = count === 1 ? '' : ` (and ${count - 1} more)`
   return {
     code: 'PC0406',
     severity: 'error',
-    message: `the configuration is rejected as a whole: the error here concerns no single part of it${others}`,
+    message: `the whole configuration is rejected: this error${others} cannot be confined to a single resource`,
     origin,
-    hint: 'fix it first; errors inside a policy, backend, listener or certificate reject that part alone',
+    hint: 'fix this error first; an error inside a policy, backend, listener or certificate disables only that resource',
   }
 }

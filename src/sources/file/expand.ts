@@ -4,7 +4,7 @@ import type { Problem } from './problem.ts'
 export type Environment = Readonly<Record<string, string | undefined>>
 
 // biome-ignore lint/suspicious/noTemplateCurlyInString: this is what a file says
-const HOW_TO_WRITE = 'write ${NAME} or ${NAME:-value}; $${ stands for ${ itself'
+const HOW_TO_WRITE = 'write ${NAME} or ${NAME:-default}; write $${ for a literal ${'
 
 /** A text in which variables are filled in; `sources` leads each unit back to where it was. */
 export interface Expanded {
@@ -40,8 +40,8 @@ export function expand(
     if (otherwise !== undefined) return otherwise
     report({
       code: 'PC0204',
-      message: `the environment variable ${name} is not set`,
-      hint: `set it, or give a value for when it is not: \${${name}:-value}; $$ is a dollar`,
+      message: `environment variable ${name} is not set`,
+      hint: `set the variable, or provide a default: \${${name}:-value}; write $$ for a literal dollar sign`,
       start: at,
       end: at + length,
     })
@@ -63,7 +63,7 @@ export function expand(
       if (reference === null) {
         report({
           code: 'PC0205',
-          message: close === -1 ? '`${` is never closed' : 'this is no name of a variable',
+          message: close === -1 ? '`${` is not closed' : 'invalid variable name',
           hint: HOW_TO_WRITE,
           start: at,
           end: at + length,
@@ -86,8 +86,8 @@ export function expand(
         report({
           code: 'PC0207',
           severity: 'warning',
-          message: `\`${written}\` is not expanded: the environment variable ${name} is not set`,
-          hint: `set it, or write $${written} for a dollar and the name`,
+          message: `\`${written}\` is not expanded: environment variable ${name} is not set`,
+          hint: `set the variable, or write $${written} for a literal dollar sign`,
           start: at,
           end: at + written.length,
         })

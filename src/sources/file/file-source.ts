@@ -72,7 +72,7 @@ export function brokenOff(file: string, error: unknown): Diagnostic {
   return {
     code: 'PC0404',
     severity: 'error',
-    message: `the configuration could not be read to its end: ${problem}`,
+    message: `the configuration could not be loaded: ${problem}`,
     origin: { kind: 'file', file, line: 1, column: 1 },
     hint: 'the gateway keeps the previous configuration',
   }

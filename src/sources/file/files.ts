@@ -85,7 +85,7 @@ export function namedFiles(candidates: Candidates, readText: ReadText): NamedFil
       return {
         code: 'PC0310',
         message: `the file cannot be read: ${found.problem}`,
-        hint: `relative paths start at the folder of this file: looked for ${paths.join(', then for ')}`,
+        hint: `relative paths are resolved against the folder of this file: tried ${paths.join(', then ')}`,
       }
     },
     textOf,

@@ -32,7 +32,7 @@ export function diagnoseIssues(
       case 'invalid_union':
         return diagnoseUnion(issue, context)
       case 'invalid_key':
-        return issue.issues.slice(0, 1).map((inner) => say(node, 'key', wordsFor(inner)))
+        return issue.issues.slice(0, 1).map((inner) => say(node, 'key', wordsFor(inner, node)))
       default:
         return [diagnoseOne(issue, node, context)]
     }
@@ -50,14 +50,14 @@ function isUnknownKey({ code, path }: Issue, at: Issue['path']): boolean {
 function diagnoseOne(issue: Issue, node: SectionNode, context: IssueContext): Diagnostic {
   if (issue.code === 'custom') {
     const { rule } = (issue.params ?? {}) as Partial<IssueParams>
-    return say(node, rule === 'excludes' ? 'key' : 'value', wordsFor(issue))
+    return say(node, rule === 'excludes' ? 'key' : 'value', wordsFor(issue, node))
   }
   const form = schemasAt(context.schema, issue.path)
     .map(formOf)
     .find((one) => one !== undefined)
   if (!node.isThere) {
     const key = String(node.step)
-    const hint = form === undefined ? expectation(issue) : `add it: ${form.what}`
+    const hint = form === undefined ? expectation(issue) : `expected ${form.what}`
     const message = { code: 'PC0211', message: `\`${key}\` is missing`, hint }
     return say(node.outer, 'value', message)
   }
@@ -68,7 +68,7 @@ function diagnoseOne(issue: Issue, node: SectionNode, context: IssueContext): Di
     case 'invalid_value':
       return say(node, 'value', notOneOf(issue.values, value, node.isExpanded))
     default:
-      return say(node, 'value', wordsFor(issue))
+      return say(node, 'value', wordsFor(issue, node))
   }
 }
 
@@ -86,12 +86,12 @@ function unknownKey(key: string, at: Path, context: IssueContext): Diagnostic {
   if (foreign !== undefined) return say(node, 'key', foreign)
   const meant = nearestName(key, known)
   const isMisplaced = known.includes('policies') && POLICY_SCHEMAS.some(({ kind }) => kind === key)
-  const listed = known.length <= 16 ? `known here: ${known.join(', ')}` : undefined
+  const listed = known.length <= 16 ? `available: ${known.join(', ')}` : undefined
   return say(node, 'key', {
     code: 'PC0210',
-    message: `\`${key}\` is not known here`,
+    message: `unknown field \`${key}\``,
     hint: isMisplaced
-      ? 'policies stand under `policies`'
+      ? 'set policies under `policies`'
       : meant === undefined
         ? listed
         : `did you mean \`${meant}\`?`,
@@ -142,7 +142,9 @@ function isOfOtherType(issue: Issue, value: unknown): boolean {
   )
 }
 
-function wordsFor(issue: Issue): Message {
+function wordsFor(issue: Issue, node: SectionNode): Message {
+  const subject =
+    typeof node.step === 'string' && node.step !== '' ? `\`${node.step}\`` : 'this value'
   switch (issue.code) {
     case 'custom': {
       const params = (issue.params ?? { rule: 'malformed' }) as IssueParams
@@ -154,20 +156,20 @@ function wordsFor(issue: Issue): Message {
       const bound = Number(isSmall ? issue.minimum : issue.maximum)
       const limit = `${isSmall ? 'at least' : 'at most'} ${bound.toLocaleString('en')}`
       const unit = SIZED[issue.origin]
-      if (unit === undefined) return { code: 'PC0214', message: `this must be ${limit}` }
-      if (isSmall && bound === 1) return { code: 'PC0214', message: 'this must not be empty' }
+      if (unit === undefined) return { code: 'PC0214', message: `${subject} must be ${limit}` }
+      if (isSmall && bound === 1) return { code: 'PC0214', message: `${subject} must not be empty` }
       const noun = bound === 1 ? unit : `${unit}s`
-      const verb = isSmall ? 'needed' : 'allowed'
-      return { code: 'PC0214', message: `${limit} ${noun} are ${verb} here` }
+      return { code: 'PC0214', message: `${subject} must have ${limit} ${noun}` }
     }
     case 'invalid_format':
       return {
         code: 'PC0215',
-        message: 'this does not have the right form',
-        hint: 'pattern' in issue && issue.pattern ? `it must match ${issue.pattern}` : undefined,
+        message: `${subject} has an invalid format`,
+        hint:
+          'pattern' in issue && issue.pattern ? `the value must match ${issue.pattern}` : undefined,
       }
     default:
-      return { code: 'PC0215', message: 'this value is not valid here' }
+      return { code: 'PC0215', message: `${subject} is not valid here` }
   }
 }
 
@@ -204,10 +206,10 @@ function wrongType(
   const names = [...new Set(expected.map((type) => TYPES[type] ?? type))]
   const what = form?.what ?? oneOf(names)
   const isRight = typeof value === 'number' && form?.accepts(String(value))
-  const found = expected.includes('int') ? 'one with a fraction' : typeName(value)
+  const found = expected.includes('int') ? 'a fractional number' : typeName(value)
   return {
     code: 'PC0212',
-    message: `expected ${what}, but this is ${typeof value === 'number' ? found : typeName(value)}`,
+    message: `expected ${what}, found ${typeof value === 'number' ? found : typeName(value)}`,
     hint: isRight ? 'put it in quotes' : typeHint(expected, value, form),
   }
 }
@@ -217,7 +219,7 @@ function typeHint(
   value: unknown,
   form: ReturnType<typeof formOf>,
 ): string | undefined {
-  if (value === null) return 'give it a value, or remove the key'
+  if (value === null) return 'set a value, or remove the key'
   if (form !== undefined) return form.hint
   if (typeof value === 'string') {
     const isNumber = /^-?[0-9]+(\.[0-9]+)?$/.test(value)
@@ -231,14 +233,14 @@ function typeHint(
   if (expected.includes('string') && (typeof value === 'number' || typeof value === 'boolean')) {
     return 'put it in quotes'
   }
-  if (expected.includes('array') && !Array.isArray(value)) return 'begin each item with `- `'
+  if (expected.includes('array') && !Array.isArray(value)) return 'start each item with `- `'
   return undefined
 }
 
 /** What a missing key would need. */
 function expectation(issue: Issue): string | undefined {
-  if (issue.code === 'invalid_type') return `add it: ${TYPES[issue.expected] ?? issue.expected}`
-  if (issue.code === 'invalid_value') return `add it: ${oneOf(issue.values.map(String))}`
+  if (issue.code === 'invalid_type') return `expected ${TYPES[issue.expected] ?? issue.expected}`
+  if (issue.code === 'invalid_value') return `expected ${oneOf(issue.values.map(String))}`
   return undefined
 }
 
@@ -246,19 +248,19 @@ const TYPES: Readonly<Record<string, string>> = {
   object: 'a mapping',
   record: 'a mapping',
   array: 'a list',
-  string: 'text',
+  string: 'a string',
   number: 'a number',
-  int: 'a whole number',
+  int: 'an integer',
   boolean: 'true or false',
-  null: 'nothing',
+  null: 'null',
 }
 
 function typeName(value: unknown): string {
-  if (value === null || value === undefined) return 'nothing'
+  if (value === null || value === undefined) return 'no value'
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object') return 'a mapping'
   if (typeof value === 'boolean') return String(value)
-  return typeof value === 'number' ? 'a number' : 'text'
+  return typeof value === 'number' ? 'a number' : 'a string'
 }
 
 function oneOf(names: readonly string[]): string {

@@ -47,7 +47,7 @@ describe('relative paths', () => {
     const own = join(folder, 'nowhere')
     assert.equal(
       said.diagnostics[0]?.hint,
-      `relative paths start at the folder of this file: looked for ${own}/sub/users.htpasswd, then for ${own}/users.htpasswd`,
+      `relative paths are resolved against the folder of this file: tried ${own}/sub/users.htpasswd, then ${own}/users.htpasswd`,
     )
   })
 

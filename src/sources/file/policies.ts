@@ -33,7 +33,7 @@ export function readPolicies(
   const { value } = node
   if (value === undefined) return []
   if (value === null) {
-    const message = 'this is empty: no policies are defined'
+    const message = 'empty section: no policies are defined'
     complain(reading, node, { code: 'PC0225', severity: 'warning', message }, 'key')
     return []
   }
@@ -81,8 +81,13 @@ function readKey(
   const { kind } = schema
   const twin = before.findLast((one) => one.kind === kind)
   if (twin !== undefined) {
-    const message = `\`${twin.key}\` and \`${key}\` are the same thing, given twice`
-    const said = complain(reading, at, { code: 'PC0216', message, hint: 'keep one' }, 'key')
+    const message = `\`${twin.key}\` and \`${key}\` are two names for the same setting`
+    const said = complain(
+      reading,
+      at,
+      { code: 'PC0216', message, hint: 'remove one of them' },
+      'key',
+    )
     return {
       kind,
       key,

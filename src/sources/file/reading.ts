@@ -200,7 +200,7 @@ function isRouted(path: Path): boolean {
 /** Without the line that it stands in: messages go to logs. */
 function checkCredential(at: SectionNode, hint: string): readonly Diagnostic[] {
   if (at.isExpanded) return []
-  const message = 'this credential can be used by whoever reads the file'
+  const message = 'this credential is readable by anyone who can read the file'
   return [{ code: 'PC0504', severity: 'warning', message, origin: at.origin, hint }]
 }
 

@@ -21,31 +21,33 @@ const list = <T extends z.ZodType>(schema: T, what: string) =>
  */
 export const fileSchema = z
   .strictObject({
-    $schema: z.string().optional().describe('Where editors find this schema.'),
-    config: configSchema.optional().describe('The process itself; read at the start.'),
+    $schema: z.string().optional().describe('The URL of this JSON schema, for editors.'),
+    config: configSchema.optional().describe('Process settings. Read once, at startup.'),
     gateways: z
       .record(name(), gatewaySchema)
       .optional()
-      .describe('Where to listen, by name. Routes that name none belong to `default`.'),
+      .describe(
+        'Ports to listen on, by gateway name. Routes without `gateways` belong to `default`.',
+      ),
     routes: list(routeSchema, 'HTTP routes.'),
     routeGroups: list(
       routeGroupSchema,
-      'Groups of HTTP routes, to which other routes delegate with `backends: [{ routeGroup: … }]`.',
+      'Groups of HTTP routes that other routes delegate to with `backends: [{ routeGroup: … }]`.',
     ),
     tcpRoutes: list(tcpRouteSchema, 'Routes for TCP and TLS listeners.'),
-    backends: list(backendSchema, 'Backends that routes and policies refer to by name.'),
-    policies: list(targetedPolicySchema, 'Policies that say themselves what they are for.'),
+    backends: list(backendSchema, 'Backends that routes and policies reference by name.'),
+    policies: list(targetedPolicySchema, 'Policies that name their own targets.'),
     frontendPolicies: policiesSchema(['frontend'], 'frontend')
       .optional()
       .describe('Policies for all connections.'),
     llm: llmSchema
       .optional()
       .describe(
-        'Models by name, and who serves them: short for a route to a backend of providers.',
+        'Models by name and the providers that serve them. Shorthand for a route to a backend with providers.',
       ),
-    mcp: mcpSchema.optional().describe('MCP servers in short: a route and its backend.'),
-    ui: uiSchema.optional().describe('The Admin UI on a gateway. Checked, and not served yet.'),
-    binds: list(bindSchema, 'An older form of `gateways`, with the routes inside.'),
+    mcp: mcpSchema.optional().describe('MCP servers. Shorthand for a route and its backend.'),
+    ui: uiSchema.optional().describe('The Admin UI on a gateway. Validated, but not served yet.'),
+    binds: list(bindSchema, 'An older form of `gateways` with the routes nested inside.'),
   })
   .describe('The configuration of Portcullis.')
 

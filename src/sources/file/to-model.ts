@@ -89,7 +89,7 @@ function checkOutline(reading: Reading): void {
   const outline = z.strictObject(Object.fromEntries(keys))
   const foreign = UNSUPPORTED.filter((key) => reading.root.inner(key).value !== undefined)
   for (const key of foreign) {
-    const hint = 'nothing would read it, so it is refused rather than ignored'
+    const hint = 'it would have no effect, so it is rejected rather than ignored'
     complain(
       reading,
       reading.root.inner(key),
@@ -211,14 +211,14 @@ function readConfig(reading: Reading): Config {
   if (edns0.value !== undefined) reportUseless(reading, edns0, ['dns', 'edns0'])
   checkAdmin(reading, config, value?.admin)
   if (value?.database !== undefined && value.storage.mode === 'readonly') {
-    const how = 'set `config.storage.mode: database` to store changes'
+    const how = 'to store changes, set `config.storage.mode: database`'
     reportUseless(reading, config.inner('database'), ['database'], how)
   }
   if (value?.storage.mode === 'database') checkDatabase(reading, config, value)
   for (const key of SETTINGS_THAT_WAIT) {
     const node = config.inner(...key)
     if (node.value === undefined) continue
-    const message = `\`config.${key.join('.')}\` is checked, but this version does nothing with it`
+    const message = `\`config.${key.join('.')}\` is validated, but has no effect in this version`
     complain(reading, node, { code: 'PC0220', severity: 'warning', message }, 'key')
   }
   return read.value ?? { settings: defaultSettings(), policies: {} }
@@ -227,9 +227,9 @@ function readConfig(reading: Reading): Config {
 function checkDatabase(reading: Reading, config: SectionNode, { database }: Settings): void {
   const url = database?.url.secret.trim() ?? ''
   if (/^postgres(?:ql)?:\/\//.test(url) && URL.canParse(url)) return
-  const message = '`config.storage.mode: database` needs `config.database.url`, postgres://…'
+  const message = '`config.storage.mode: database` requires `config.database.url` (postgres://…)'
   const hint =
-    'write postgres://user:password@host:5432/database; with the Helm chart, set `database.postgres.url`'
+    'use postgres://user:password@host:5432/database; with the Helm chart, set `database.postgres.url`'
   complain(reading, config.inner('storage', 'mode'), { code: 'PC0408', message, hint }, 'key')
 }
 
@@ -241,9 +241,9 @@ function checkAdmin(
 ): void {
   if (admin?.kind !== 'tcp' || isLoopback(admin.host)) return
   const isAllowed = config.inner('adminAllowRemote').value === true
-  const message = `other machines can reach the admin API at ${admin.host}, without encryption`
+  const message = `the admin API is reachable from other machines at ${admin.host}, without encryption`
   const hint = isAllowed
-    ? 'callers need the token of PORTCULLIS_ADMIN_TOKEN, or the one that is printed at the start'
+    ? 'callers need the token from PORTCULLIS_ADMIN_TOKEN or the one printed at startup'
     : 'listen on localhost, or set `config.adminAllowRemote: true`'
   const said = isAllowed
     ? ({ code: 'PC0319', severity: 'warning', message, hint } as const)

@@ -9,8 +9,8 @@ export const UNSUPPORTED_POLICIES: readonly string[] = [
 ]
 
 export function unsupportedPolicy(key: string): Message {
-  const hint = 'nothing would enforce it, so it is refused rather than ignored'
-  return { code: 'PC0219', message: `the policy \`${key}\` is not supported`, hint }
+  const hint = 'it would not be enforced, so it is rejected rather than ignored'
+  return { code: 'PC0219', message: `policy \`${key}\` is not supported`, hint }
 }
 
 interface Foreign {
@@ -22,16 +22,16 @@ interface Foreign {
 
 /** Credentials for backends that others make, and what of it is missing here. */
 const CREDENTIALS: Readonly<Record<string, string>> = {
-  gcp: 'tokens of Google Cloud are not fetched yet',
-  copilot: 'tokens of GitHub Copilot are not fetched yet',
-  crossAppAccess: 'tokens are not exchanged yet',
+  gcp: 'Google Cloud tokens are not supported yet',
+  copilot: 'GitHub Copilot tokens are not supported yet',
+  crossAppAccess: 'token exchange is not supported yet',
 }
 
 const FOREIGN: readonly Foreign[] = [
   {
     keys: ['finalTransformations'],
     beside: 'modelAliases',
-    hint: 'nothing would do what it says, so it is rejected rather than ignored',
+    hint: 'it would have no effect, so it is rejected rather than ignored',
   },
   {
     keys: ['replace'],
@@ -41,22 +41,22 @@ const FOREIGN: readonly Foreign[] = [
   ...Object.entries(CREDENTIALS).map(([key, missing]) => ({
     keys: [key],
     beside: 'passthrough',
-    hint: `${missing}; send a key with \`key\`, or the credential of the client with \`passthrough\``,
+    hint: `${missing}; use \`key\` to send a key, or \`passthrough\` to forward the client's credential`,
   })),
   {
     keys: ['aws', 'internal', 'invalid', 'routeGroup'],
     beside: 'hosts',
-    hint: 'no backend of this kind is served; `host` takes any address',
+    hint: 'backends of this kind are not supported; `host` accepts any address',
   },
   {
     keys: ['database'],
     beside: 'level',
-    hint: 'the access log is written to the standard output, and to a collector with `otlp`',
+    hint: 'the access log can be written to standard output and, with `otlp`, to a collector',
   },
   {
     keys: ['database'],
     beside: 'sample',
-    hint: 'the access log is written to the standard output, and to a collector with `otlp`',
+    hint: 'the access log can be written to standard output and, with `otlp`, to a collector',
   },
 ]
 

@@ -32,16 +32,16 @@ function wordsFor(
   start: number,
   text: string,
 ): readonly [message: string, hint?: string] {
-  if (isTooDeep(message)) return ['this is nested too deeply']
+  if (isTooDeep(message)) return ['too many levels of nesting']
   const isAtEnd = text.slice(start).trim() === ''
   if (isAtEnd && (code === 'BAD_INDENT' || code === 'MISSING_CHAR')) {
-    return ['the text ends before a bracket, a brace or a quote is closed']
+    return ['unexpected end of file: a bracket, brace or quote is not closed']
   }
   const [, closing] = /^Flow .* end with a ([\]}])/.exec(message) ?? []
   if (code === 'BAD_INDENT' && closing !== undefined) {
     return [
-      `a \`${closing}\` is missing before this`,
-      'close what was opened, or indent what belongs to it',
+      `missing \`${closing}\` before this`,
+      'close it, or indent the lines that belong inside',
     ]
   }
   if (code === 'UNEXPECTED_TOKEN' && /["']\s*$/.test(text.slice(0, start))) return BEHIND_QUOTE
@@ -57,17 +57,17 @@ function isTooDeep(message: string): boolean {
 /** The first line of what the parser says, for commands that read no configuration. */
 export function yamlMessage({ message }: Pick<YAMLError, 'message'>): string {
   const line = message.replace(/:?\n[\s\S]*$/, '')
-  return line.replace(/^Maximum call stack size exceeded/, 'it is nested too deeply')
+  return line.replace(/^Maximum call stack size exceeded/, 'too many levels of nesting')
 }
 
 const BRACKET = [
-  'a bracket or a brace cannot stand behind this value',
-  'inside of { } and [ ], a value with one of `[ ] { } ,` in it needs quotes',
+  'a bracket or brace is not allowed after this value',
+  'inside { } and [ ], quote values that contain any of `[ ] { } ,`',
 ] as const
 
 const BEHIND_QUOTE = [
-  'nothing can stand behind the closing quote',
-  'quotes within need the other kind around them, or a block behind `|`',
+  'unexpected characters after the closing quote',
+  'to put quotes inside a string, use the other kind of quotes around it, or a `|` block',
 ] as const
 
 const CODES: Partial<Record<ErrorCode, string>> = {
@@ -77,26 +77,26 @@ const CODES: Partial<Record<ErrorCode, string>> = {
   RESOURCE_EXHAUSTION: 'PC0206',
 }
 
-const INDENT = 'keys of one mapping, and items of one list, begin in the same column'
+const INDENT = 'keys of a mapping and items of a list must start in the same column'
 
 const WORDS: Partial<Record<ErrorCode, readonly [message: string, hint?: string]>> = {
-  BAD_INDENT: ['the indentation does not fit what stands around it', INDENT],
-  TAB_AS_INDENT: ['a tab cannot indent YAML', 'use spaces'],
+  BAD_INDENT: ['inconsistent indentation', INDENT],
+  TAB_AS_INDENT: ['tabs are not allowed for indentation', 'use spaces'],
   MISSING_CHAR: [
-    'something is missing here: a colon, a comma, a quote or a bracket',
-    'a value with `: `, ` #` or a leading special character in it needs quotes',
+    'missing character: a colon, comma, quote or bracket',
+    'quote values that contain `: ` or ` #`, or that start with a special character',
   ],
-  UNEXPECTED_TOKEN: ['this does not belong here', INDENT],
-  BLOCK_AS_IMPLICIT_KEY: ['a mapping cannot stand on this line', 'begin it on a line of its own'],
-  MULTILINE_IMPLICIT_KEY: ['a key must stand on one line', 'is a colon missing behind it?'],
-  BLOCK_IN_FLOW: ['inside of { } and [ ] only { } and [ ] can be used'],
-  BAD_SCALAR_START: ['a value cannot begin with this character', 'put the value in quotes'],
+  UNEXPECTED_TOKEN: ['unexpected token', INDENT],
+  BLOCK_AS_IMPLICIT_KEY: ['a mapping is not allowed on this line', 'start it on a new line'],
+  MULTILINE_IMPLICIT_KEY: ['a key must not span multiple lines', 'add a colon after the key'],
+  BLOCK_IN_FLOW: ['only { } and [ ] are allowed inside { } and [ ]'],
+  BAD_SCALAR_START: ['a value cannot start with this character', 'quote the value'],
   BAD_DQ_ESCAPE: [
-    'this is no escape of a double-quoted text',
-    'write \\\\ for a backslash, or use single quotes, which take it as it is',
+    'invalid escape sequence in a double-quoted string',
+    'write \\\\ for a backslash, or use single quotes',
   ],
-  BAD_ALIAS: ['this alias has no anchor', 'define it before: &name'],
-  KEY_OVER_1024_CHARS: ['a key is longer than YAML allows', 'is a quote missing before?'],
-  DUPLICATE_KEY: ['a key is given twice'],
-  MULTIPLE_DOCS: ['a file holds one document', 'remove what follows `---`'],
+  BAD_ALIAS: ['this alias refers to an undefined anchor', 'define the anchor first: &name'],
+  KEY_OVER_1024_CHARS: ['this key is longer than YAML allows', 'check for a missing quote'],
+  DUPLICATE_KEY: ['duplicate key'],
+  MULTIPLE_DOCS: ['a file must contain a single document', 'remove `---` and everything after it'],
 }

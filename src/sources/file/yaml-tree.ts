@@ -25,7 +25,7 @@ const MAX_COPIES = 200_000
 export function readYaml(text: string): Tree {
   const document = parseSafely(text)
   if (document === undefined) {
-    const message = 'this is nested too deeply to be read'
+    const message = 'too many levels of nesting'
     return { root: undefined, problems: [{ code: 'PC0202', message, start: 0, end: 1 }] }
   }
   const problems: Problem[] = describeYamlErrors(document.errors, text)
@@ -57,7 +57,7 @@ function convert(document: Document.Parsed, report: (problem: Problem) => void):
     return nodeOf(document.contents, 0)
   } catch (error) {
     if (error instanceof RangeError) {
-      const message = 'this is nested too deeply to be read'
+      const message = 'too many levels of nesting'
       report({ code: 'PC0202', message, start: 0, end: 1 })
       return undefined
     }
@@ -68,8 +68,8 @@ function convert(document: Document.Parsed, report: (problem: Problem) => void):
     const [start = fallback, end = fallback] = (node as Ranged | null)?.range ?? []
     if (open.size > 0 && ++copies > MAX_COPIES) {
       if (copies === MAX_COPIES + 1) {
-        const message = 'aliases make this document too large'
-        const hint = 'write out what is repeated, or repeat less'
+        const message = 'aliases expand this document beyond the size limit'
+        const hint = 'use fewer aliases'
         report({ code: 'PC0206', message, hint, start, end })
       }
       return scalarNode(null, 'plain', start, end)
@@ -77,7 +77,7 @@ function convert(document: Document.Parsed, report: (problem: Problem) => void):
     const { tag } = (node ?? {}) as { readonly tag?: string }
     if (tag !== undefined && !tag.startsWith('tag:yaml.org,2002:')) {
       const hint = 'remove the tag'
-      report({ code: 'PC0206', message: `the tag ${tag} has no meaning here`, hint, start, end })
+      report({ code: 'PC0206', message: `unsupported tag ${tag}`, hint, start, end })
     }
     if (isAlias(node)) {
       targets ??= targetsOf(document)
@@ -96,9 +96,11 @@ function convert(document: Document.Parsed, report: (problem: Problem) => void):
     if (node === undefined || open.has(node)) {
       const isUnknown = node === undefined
       const message = isUnknown
-        ? 'no anchor before this alias has its name'
-        : 'this alias stands for something that contains it'
-      const hint = isUnknown ? 'write `&name` before what it stands for' : 'write out what is meant'
+        ? 'this alias refers to an undefined anchor'
+        : 'this alias refers to a node that contains it'
+      const hint = isUnknown
+        ? 'define the anchor first: &name'
+        : 'replace the alias with the content itself'
       report({ code: 'PC0206', message, hint, start, end })
       return scalarNode(null, 'plain', start, end)
     }
@@ -115,15 +117,16 @@ function convert(document: Document.Parsed, report: (problem: Problem) => void):
       const [keyStart = 0, keyEnd = 0] = (keyNode as Ranged | null)?.range ?? []
       const key = keyText(keyNode)
       if (key === undefined || key === '__proto__') {
-        const message = key === undefined ? 'a key must be text' : `\`${key}\` cannot be a key`
+        const message =
+          key === undefined ? 'a key must be a string' : `\`${key}\` is not allowed as a key`
         report({ code: 'PC0206', message, start: keyStart, end: keyEnd })
         continue
       }
       const entry = { key, keyStart, keyEnd, value: nodeOf(value, keyEnd) }
       if (key === '<<' && isScalar(keyNode) && keyNode.type === Scalar.PLAIN) merge(entry, merged)
       else if (entries.has(key)) {
-        const message = `\`${key}\` is given twice`
-        const hint = 'only one of them can hold: keep the right one'
+        const message = `duplicate key \`${key}\``
+        const hint = 'remove one of them'
         report({ code: 'PC0203', message, hint, start: keyStart, end: keyEnd })
       } else entries.set(key, entry)
     }

@@ -187,7 +187,7 @@ function textOf(lines: readonly PartLine[], version: string): string {
 function readLines(text: string): StoredModel {
   const [first = '', ...rest] = text.split('\n')
   const { format } = JSON.parse(first) as Head
-  if (format !== FORMAT) throw new Error(`format ${format} is not known`)
+  if (format !== FORMAT) throw new Error(`unknown format ${format}`)
   // Without an end of its line it is not whole.
   const lines = rest.slice(0, -1)
   const held = new Map<string, StoredPart>()
@@ -206,6 +206,6 @@ function readLines(text: string): StoredModel {
     pending = []
     version = value.version
   }
-  if (version === undefined) throw new Error('it is not complete')
+  if (version === undefined) throw new Error('the file is incomplete')
   return { version, parts: [...held.values()] }
 }

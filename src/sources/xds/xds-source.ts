@@ -48,7 +48,7 @@ export class XdsSource implements Source {
     const stored = await state?.read()
     if (stored !== undefined) {
       const restored = replica.restore(stored)
-      if (restored === undefined) state?.reject(new Error('it is damaged'))
+      if (restored === undefined) state?.reject(new Error('the file is damaged'))
       else client.resume(restored)
     }
     const running = client.run(signal)

@@ -5,46 +5,58 @@ import { confidentialUrl, expression, issue, settingSecret } from '../../../poli
 const CALLBACK = '/api/auth/callback'
 
 const role = (what: string) =>
-  expression('rule', 'traffic').optional().describe(`Over \`jwt\`, the claims: ${what}`)
+  expression('rule', 'traffic')
+    .optional()
+    .describe(`A CEL expression over the claims in \`jwt\`. Users who match ${what}`)
 
 export const adminAuthSettings = z
   .strictObject({
     oidc: z
       .strictObject({
-        issuer: confidentialUrl('the URL of an issuer').describe(
-          'Has /.well-known/openid-configuration.',
+        issuer: confidentialUrl('an issuer URL').describe(
+          'The issuer URL. The provider must serve /.well-known/openid-configuration below it.',
         ),
-        clientId: z.string().min(1).max(512).describe('Of the gateway at the provider.'),
+        clientId: z
+          .string()
+          .min(1)
+          .max(512)
+          .describe('The client ID of the gateway, as registered with the provider.'),
         clientSecret: settingSecret()
           .optional()
-          .describe('None: a public client, with PKCE alone.'),
+          .describe('The client secret. Omit it for a public client, which uses PKCE only.'),
         redirectUri: confidentialUrl('a redirect URI')
           .check(({ value, issues }) => {
             if (URL.parse(value)?.pathname === CALLBACK) return
-            const hint = `write the address of the admin API with the path ${CALLBACK}`
-            issues.push(issue(value, 'nothing is served there', { rule: 'malformed', hint }))
+            const hint = `use the address of the admin API with the path ${CALLBACK}`
+            issues.push(
+              issue(value, 'the admin API does not serve this path', { rule: 'malformed', hint }),
+            )
           })
-          .describe(`The address of the admin API, as browsers see it, with ${CALLBACK}.`),
+          .describe(
+            `The address of the admin API, as seen by browsers, with the path ${CALLBACK}.`,
+          ),
         scopes: z
           .array(z.string().regex(/^[!#-[\]-~]+$/))
           .min(1)
           .max(64)
           .prefault(['openid', 'profile', 'email'])
           .describe(
-            'The scopes to request; `offline_access` for a refresh token at some providers.',
+            'The scopes to request. Some providers require `offline_access` to issue a refresh token.',
           ),
       })
       .describe(
-        'Sign-in by OpenID Connect. Cookies are encrypted by `OIDC_COOKIE_SECRET` of the environment.',
+        'Sign-in with OpenID Connect. Cookies are encrypted with the environment variable `OIDC_COOKIE_SECRET`.',
       ),
     roles: z
       .strictObject({
-        viewer: role('may read.'),
-        editor: role('may also change the configuration.'),
-        admin: role('may also change the process and rotate keys.'),
+        viewer: role('can read.'),
+        editor: role('can also change the configuration.'),
+        admin: role('can also change process settings and rotate keys.'),
       })
       .prefault({})
-      .describe('Who may do what. No one has a role by default; the highest one counts.'),
+      .describe(
+        'Who gets which role. By default, users have no role. A user who matches several gets the highest.',
+      ),
   })
   .optional()
-  .describe('Who may use the admin API, beside those who have its token.')
+  .describe('Who can use the admin API, in addition to callers with its token.')

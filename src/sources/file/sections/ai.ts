@@ -22,18 +22,18 @@ const kinds = z.strictObject(
 )
 
 const head = {
-  name: name().describe('What metrics and rules call it.'),
-  provider: oneOfKeys(kinds, KINDS).describe('Whom to ask; one of these.'),
+  name: name().describe('The name of the provider in metrics and rules.'),
+  provider: oneOfKeys(kinds, KINDS).describe('The provider to call. Set exactly one.'),
   hostOverride: host()
     .optional()
-    .describe('host:port or a URL, to use instead of the public host of the provider.'),
-  pathOverride: text('The path of every call, instead of the one that the provider has.')
+    .describe('The host:port or URL to call instead of the public host of the provider.'),
+  pathOverride: text('The path of every call, instead of the default path of the provider.')
     .regex(/^\/[!-~]*$/)
     .optional(),
-  pathPrefix: text('The base path of calls, instead of the one that the provider has: `/v1`.')
+  pathPrefix: text('The base path of calls, instead of the default of the provider, such as `/v1`.')
     .regex(/^\/[!-~]*$/)
     .optional(),
-  tokenize: z.boolean().prefault(false).describe('Counts tokens before the request is sent.'),
+  tokenize: z.boolean().prefault(false).describe('Count tokens before the request is sent.'),
 }
 
 const providerSchema = z
@@ -41,12 +41,12 @@ const providerSchema = z
     ...head,
     policies: policiesSchema(['backend'], 'provider')
       .optional()
-      .describe('Policies for what is sent to this provider.'),
+      .describe('Policies for requests to this provider.'),
   })
   .meta({ id: 'ai-provider' })
 
 const group = z.strictObject({
-  providers: z.array(providerSchema).min(1).max(16).describe('They share the load.'),
+  providers: z.array(providerSchema).min(1).max(16).describe('Providers that share the load.'),
 })
 
 const paths = z
@@ -59,7 +59,7 @@ const paths = z
   .max(64)
   .optional()
   .describe(
-    'Paths, with all below them, that are allowed although rules about models cannot see which model is used there.',
+    'Paths, including everything below them, that are allowed although rules cannot see which model they use.',
   )
 
 export const aiSchema = z
@@ -71,7 +71,9 @@ export const aiSchema = z
         .array(group)
         .min(1)
         .max(8)
-        .describe('The next group serves when one before cannot.'),
+        .describe(
+          'Provider groups in order of priority. The next group is used when the previous ones are unavailable.',
+        ),
     }),
   ])
   .meta({ id: 'ai-backend' })
@@ -172,7 +174,7 @@ function endpointOf(
   if (override !== undefined) {
     return complain(reading, at.inner('hostOverride'), {
       code: 'PC0316',
-      message: 'a provider is a host, not a socket of this machine',
+      message: 'a provider must be a host, not a Unix socket',
       hint: 'write host:port or a URL',
     })
   }
@@ -180,8 +182,8 @@ function endpointOf(
   if (host !== undefined) return { host: host.toLowerCase(), port: 443, scheme: 'https' }
   return complain(reading, at.inner('provider', kind.name), {
     code: 'PC0316',
-    message: `the address of this provider does not follow from what is said of \`${kind.name}\``,
-    hint: 'name it with `hostOverride`',
+    message: `\`${kind.name}\` does not have enough settings to determine the address of this provider`,
+    hint: 'set `hostOverride`',
   })
 }
 
@@ -191,12 +193,12 @@ function reportUnread(reading: Reading, at: SectionNode, kind: string): readonly
       ({ value }) => value !== undefined && value !== false,
     )
   const refused = REFUSED_OF_PROVIDERS.flatMap(written).map((node) => {
-    const hint = 'the provider would not be told of it, so it is rejected rather than ignored'
-    const message = `\`${String(node.step)}\` of a provider is not supported`
+    const hint = 'it would not be sent to the provider, so it is rejected rather than ignored'
+    const message = `\`${String(node.step)}\` is not supported for providers`
     return complain(reading, node, { code: 'PC0219', message, hint }, 'key')
   })
   for (const node of WAITING_OF_PROVIDERS.flatMap(written)) {
-    const message = `\`${String(node.step)}\` is checked, but this version does nothing with it`
+    const message = `\`${String(node.step)}\` is validated, but has no effect in this version`
     const hint = 'remove it'
     complain(reading, node, { code: 'PC0220', severity: 'warning', message, hint }, 'key')
   }
@@ -206,7 +208,7 @@ function reportUnread(reading: Reading, at: SectionNode, kind: string): readonly
 function complainOfName(reading: Reading, at: SectionNode, name: string): Diagnostic {
   return complain(reading, at.inner('name'), {
     code: 'PC0303',
-    message: `another provider of this backend is called \`${name}\` already`,
-    hint: 'give each a name of its own',
+    message: `another provider of this backend is already named \`${name}\``,
+    hint: 'use a unique name for each',
   })
 }

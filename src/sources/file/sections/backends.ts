@@ -24,36 +24,38 @@ const KINDS = ['host', 'hosts', 'service', 'dynamic', 'ai', 'mcp']
 const dynamic = z.strictObject({
   target: expression('string', 'traffic')
     .optional()
-    .describe('Computes `host:port`; by default, the host of the request.'),
+    .describe('A CEL expression that returns `host:port`. By default, the host of the request.'),
 })
 
 /** What a backend is; `ai` and `mcp` have parts with names, which are read one by one. */
 const simpleKinds = {
-  host: host().optional().describe('host:port, a URL, or unix:/path.'),
+  host: host().optional().describe('The address: host:port, a URL or unix:/path.'),
   hosts: z
     .array(host())
     .min(1)
     .max(256)
     .optional()
-    .describe('Several addresses that serve the same thing.'),
-  service: service().optional().describe('A Kubernetes service.'),
-  dynamic: dynamic.optional().describe('A forward proxy: the address is known per request.'),
+    .describe('Several addresses that serve the same content.'),
+  service: service().optional().describe('A Kubernetes Service.'),
+  dynamic: dynamic
+    .optional()
+    .describe('A forward proxy: the address is determined for each request.'),
 }
 
 const kinds = () => ({
   ...simpleKinds,
-  ai: aiSchema.optional().describe('An LLM provider, or groups of them.'),
+  ai: aiSchema.optional().describe('An LLM provider or groups of providers.'),
   mcp: mcpBackendSchema.optional().describe('One or more MCP servers.'),
 })
 
 const policies = () =>
   policiesSchema(['backend'], 'backend')
     .optional()
-    .describe('Policies for what is sent to this backend.')
+    .describe('Policies for requests to this backend.')
 
 export const backendSchema = oneOfKeys(
   z.strictObject({
-    name: name().describe('What routes call it.'),
+    name: name().describe('The name that routes use to reference this backend.'),
     ...kinds(),
     policies: policies(),
   }),
@@ -61,13 +63,18 @@ export const backendSchema = oneOfKeys(
 )
 
 const refHead = {
-  weight: z.int().min(0).max(1_000_000).prefault(1).describe('Its share among the others.'),
+  weight: z
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .prefault(1)
+    .describe('The share of traffic relative to the other backends.'),
 }
 
 const refShape = () => ({
   backend: backendName().optional().describe('The name of a backend.'),
   ...kinds(),
-  name: name().optional().describe('A name for a backend that is written in place.'),
+  name: name().optional().describe('The name of an inline backend.'),
   ...refHead,
   policies: policies(),
 })
@@ -81,7 +88,7 @@ export const httpBackendRefSchema = oneOfKeys(
     ...refShape(),
     routeGroup: name()
       .optional()
-      .describe('A group of routes, alone in the list: one of them serves the request.'),
+      .describe('A route group to delegate to. Must be the only entry in the list.'),
   }),
   ['backend', 'routeGroup', ...KINDS],
 ).meta({ id: 'http-route-backend' })

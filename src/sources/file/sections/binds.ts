@@ -14,14 +14,16 @@ const tunnelProtocol = z
   .string()
   .check(({ value, issues }) => {
     if (value === 'direct') return
-    const message = `the tunnel protocol \`${value}\` is not supported`
-    const hint = 'PROXY protocol is set by `frontendPolicies.proxyProtocol`'
+    const message = `unsupported tunnel protocol \`${value}\``
+    const hint = 'to enable the PROXY protocol, use `frontendPolicies.proxyProtocol`'
     issues.push(issue(value, message, { rule: 'unsupported', hint }))
   })
   .optional()
-  .describe('Only `direct`; PROXY protocol is `frontendPolicies.proxyProtocol`.')
+  .describe(
+    'Only `direct` is supported. For the PROXY protocol, use `frontendPolicies.proxyProtocol`.',
+  )
 
-const mode = z.enum(['standard']).optional().describe('Only `standard`.')
+const mode = z.enum(['standard']).optional().describe('Only `standard` is supported.')
 
 const innerRoute = z.strictObject(routeShape).meta({ id: 'inner-route' })
 const innerTcpRoute = z.strictObject(tcpRouteShape).meta({ id: 'inner-tcp-route' })
@@ -34,14 +36,14 @@ export const bindSchema = z.strictObject({
   listeners: z
     .array(
       listenerSchema.extend({
-        namespace: z.string().optional().describe('Not looked at in a file.'),
-        routes: z.array(innerRoute).optional().describe('Its HTTP routes.'),
-        tcpRoutes: z.array(innerTcpRoute).optional().describe('Its TCP routes.'),
+        namespace: z.string().optional().describe('Ignored in configuration files.'),
+        routes: z.array(innerRoute).optional().describe('The HTTP routes of this listener.'),
+        tcpRoutes: z.array(innerTcpRoute).optional().describe('The TCP routes of this listener.'),
       }),
     )
     .min(1)
     .max(64)
-    .describe('What listens there.'),
+    .describe('The listeners on this port.'),
 })
 
 const bindHead = z.strictObject({ port: port(), tunnelProtocol, mode })

@@ -57,8 +57,8 @@ const IPV4 = /^([0-9]{1,3}\.){3}[0-9]{1,3}$/
 /** An address, never a name: who would look that up? */
 const nameServer = () =>
   scalar<string>({
-    what: 'the address of a name server',
-    hint: 'write ip or ip:port, IPv6 in brackets',
+    what: 'the address of a DNS server',
+    hint: 'write ip or ip:port, with IPv6 addresses in brackets',
     parse: (text) => {
       const found = parseHost(/[0-9]:[0-9]+$|\]:[0-9]+$/.test(text) ? text : `${text}:53`)
       if (found?.kind !== 'host' || found.scheme !== undefined) return undefined
@@ -71,8 +71,8 @@ const nameServer = () =>
 const hexKey = () =>
   settingSecret().check(({ value, issues }) => {
     if (value.file !== undefined || /^[0-9a-fA-F]{64}$/.test(value.secret)) return
-    const hint = 'make one with `openssl rand -hex 32`'
-    issues.push(issue(value, 'this is not 64 hexadecimal digits', { rule: 'malformed', hint }))
+    const hint = 'generate a key with `openssl rand -hex 32`'
+    issues.push(issue(value, 'expected 64 hexadecimal digits', { rule: 'malformed', hint }))
   })
 
 const catalogText = z
@@ -90,7 +90,7 @@ const catalogSource = oneOfKeys(
     inline: z
       .union([catalogText, modelCatalog])
       .optional()
-      .describe('The catalog itself, or JSON text with it.'),
+      .describe('The catalog inline, as a mapping or a JSON string.'),
   }),
   ['file', 'inline'],
 ).transform(({ file, inline }): CatalogSource => {
@@ -101,17 +101,17 @@ const catalogSource = oneOfKeys(
 const count = () => z.int().min(1).max(10_000_000)
 
 export const loggingSchema = z.strictObject({
-  format: choice('text', 'json').prefault('text').describe('The form of a line.'),
+  format: choice('text', 'json').prefault('text').describe('The format of log lines.'),
   level: choice('error', 'warn', 'info', 'debug', 'trace')
     .prefault('info')
-    .describe('The level of messages other than the access log.'),
+    .describe('The minimum level of log messages. Does not apply to the access log.'),
 })
 
 /** A number in quotes, as whoever fills in variables writes it. */
 const numberText = () =>
   scalar<number>({
     what: 'a number',
-    hint: 'write a whole number from 1 to 1024, or `auto`',
+    hint: 'write an integer from 1 to 1024, or `auto`',
     pattern: /^[1-9][0-9]{0,3}$/,
     parse: (text) => (Number(text) <= 1024 ? Number(text) : undefined),
   })
@@ -135,38 +135,42 @@ const decisions = z.strictObject({
     .min(0)
     .max(100_000)
     .prefault(1_000)
-    .describe('Records that each process keeps in memory, the newest.'),
+    .describe('The number of most recent records that each process keeps in memory.'),
   show: z
     .array(attribute())
     .max(256)
     .prefault([])
     .describe(
-      'Attributes whose values are shown: a name shows what is below it, too. Others are redacted; ' +
-        'credentials, cookies, queries, bodies and `sensitiveHeaders` always are.',
+      'Attributes to record with their values. A name includes everything below it. Other values are redacted; ' +
+        'credentials, cookies, query strings, bodies and `sensitiveHeaders` are always redacted.',
     ),
   allowed: z
     .number()
     .min(0)
     .max(1)
     .prefault(0)
-    .describe('The share of allowed requests that is recorded as well, from 0 to 1.'),
+    .describe('The share of allowed requests that is also recorded, from 0 to 1.'),
   file: z
     .strictObject({
       path: z
         .string()
         .min(1)
         .max(4096)
-        .describe('The file; a relative path starts at the folder of this one.'),
-      maxSize: byteSize().prefault('100Mi').describe('When it is full, another is begun.'),
+        .describe(
+          'The path of the file. Relative paths are resolved against the folder of this file.',
+        ),
+      maxSize: byteSize().prefault('100Mi').describe('The size at which the file is rotated.'),
       maxFiles: z
         .int()
         .min(0)
         .max(100_000)
         .prefault(10)
-        .describe('Full files that are kept; older ones are deleted.'),
+        .describe('The number of rotated files to keep. Older files are deleted.'),
     })
     .optional()
-    .describe('Every record as a line of JSON, chained by hashes: see `portcullis audit`.'),
+    .describe(
+      'Write every record to a file, as lines of JSON chained by hashes. See `portcullis audit`.',
+    ),
 })
 
 const shape = {
@@ -174,124 +178,123 @@ const shape = {
     .union([z.int().min(1).max(1024), choice('auto'), numberText()])
     .prefault('auto')
     .describe(
-      'Processes that share the ports; auto: one for each core of the machine or of the CPU limit, ' +
-        'but no more than fit into the CPU and memory that a container asked for.',
+      'The number of worker processes that share the ports. auto: one per core of the machine or of the CPU limit, ' +
+        'but no more than fit into the CPU and memory requests of the container.',
     ),
-  enableIpv6: z.boolean().prefault(true).describe('Listens on IPv6 as well as on IPv4.'),
+  enableIpv6: z.boolean().prefault(true).describe('Listen on IPv6 as well as IPv4.'),
   adminAddr: address()
     .prefault('localhost:15000')
-    .describe('Where the admin API listens; `off` turns it off.'),
+    .describe('The address of the admin API, or `off` to disable it.'),
   adminAllowRemote: z
     .boolean()
     .prefault(false)
     .describe(
-      'Lets `adminAddr` be an address that other machines can reach. Callers then need a token ' +
+      'Allow `adminAddr` to be reachable from other machines. Callers then need a token ' +
         'or, with `adminAuth`, a session.',
     ),
   adminAuth: adminAuthSettings,
-  statsAddr: address().prefault('[::]:15020').describe('Where metrics are served.'),
-  readinessAddr: address().prefault('[::]:15021').describe('Where readiness is served.'),
+  statsAddr: address().prefault('[::]:15020').describe('The address that serves metrics.'),
+  readinessAddr: address().prefault('[::]:15021').describe('The address that serves readiness.'),
   dns: z
     .strictObject({
       lookupFamily: choice('All', 'Auto', 'V4Preferred', 'V4Only', 'V6Only')
         .prefault('Auto')
-        .describe('Which addresses of a name are used.'),
+        .describe('The address families to resolve names to.'),
       servers: z
         .array(nameServer())
         .min(1)
         .max(8)
         .optional()
-        .describe('Name servers, as ip or ip:port, instead of those of the machine.'),
-      edns0: z
-        .boolean()
-        .optional()
-        .describe('Accepted from files written for other gateways; has no effect.'),
+        .describe('DNS servers to use instead of those of the machine, as ip or ip:port.'),
+      edns0: z.boolean().optional().describe('Accepted for compatibility; has no effect.'),
     })
     .prefault({})
-    .describe('How names are looked up.'),
+    .describe('Name resolution.'),
   logging: loggingSchema
     .extend(olderAccessLog)
     .prefault({})
-    .describe(
-      'The format of the log. For the contents of the access log, see `frontendPolicies.accessLog`.',
-    ),
+    .describe('Log format. For the contents of the access log, see `frontendPolicies.accessLog`.'),
   histograms: choice('classic', 'native', 'both')
     .prefault('classic')
-    .describe('The form of histograms in metrics.'),
+    .describe('The type of histograms in metrics.'),
   metrics: z
     .strictObject({
-      remove: z.array(z.string().min(1)).max(256).prefault([]).describe('Metrics left out.'),
+      remove: z.array(z.string().min(1)).max(256).prefault([]).describe('Metrics to omit.'),
       fields: z
         .strictObject({
           add: z
             .record(labelName(), expression('any', 'log'))
             .prefault({})
-            .describe('Further labels, by expression. Keep the number of values small.'),
+            .describe(
+              'Additional labels, as CEL expressions. Keep the number of distinct values small.',
+            ),
         })
         .prefault({})
-        .describe('Labels.'),
+        .describe('Metric labels.'),
     })
     .prefault({})
-    .describe('What is measured.'),
+    .describe('Metrics.'),
   connectionTerminationDeadline: duration()
     .prefault('5s')
-    .describe('How long open connections may continue after the process gets SIGTERM.'),
+    .describe('How long open connections can continue after SIGTERM.'),
   connectionMinTerminationDeadline: duration()
     .prefault('0s')
-    .describe('How long it accepts new connections at least after that.'),
+    .describe('The minimum time during which new connections are still accepted after SIGTERM.'),
   limits: z
     .strictObject({
-      connections: count().prefault(50_000).describe('Max client connections, over all workers.'),
+      connections: count().prefault(50_000).describe('Max client connections across all workers.'),
       connectionsPerAddress: count()
         .prefault(10_000)
         .describe('Max client connections from one address.'),
       requests: count()
         .prefault(50_000)
-        .describe(
-          'Max requests under way, streams included, counted per worker; further ones get 503.',
-        ),
+        .describe('Max requests in flight per worker, including streams. Excess requests get 503.'),
       delay: duration()
         .prefault('1s')
         .describe(
-          'How long requests may wait for the event loop; beyond that, some get 503 and Retry-After. 0s: no limit.',
+          'How long requests can wait for the event loop. Beyond that, some get 503 with Retry-After. 0s: no limit.',
         ),
     })
     .prefault({})
-    .describe('Limits of the process.'),
+    .describe('Process-wide limits.'),
   decisions: decisions
     .prefault({})
-    .describe('Records of decisions, for `portcullis why` and for audits.'),
+    .describe('Decision records, for `portcullis why` and for audits.'),
   backend: z
     .strictObject({
-      connectTimeout: duration().prefault('10s').describe('How long connecting may take.'),
-      poolIdleTimeout: duration().prefault('90s').describe('How long an idle one is kept.'),
+      connectTimeout: duration()
+        .prefault('10s')
+        .describe('The timeout for establishing a connection.'),
+      poolIdleTimeout: duration()
+        .prefault('90s')
+        .describe('How long idle connections are kept open.'),
       poolMaxAge: duration()
         .prefault('1h')
-        .describe('After about so long a connection makes room for a new one.'),
+        .describe('The approximate age at which a connection is replaced.'),
       poolMaxSize: count()
         .optional()
         .describe(
-          'Max connections to each endpoint, divided among the workers; each has one at least. Absent: no limit.',
+          'Max connections to each endpoint, divided among the workers (at least one each). Default: no limit.',
         ),
       keepalives: keepalives().prefault({}).describe('TCP keep-alive.'),
     })
     .prefault({})
-    .describe('Connections to backends, unless a policy sets them.'),
+    .describe('Default settings for connections to backends. Policies override them.'),
   storage: storageSettings,
   database: databaseSettings,
   budgets: budgetSettings,
   userTokens: userTokenSettings,
   session: z
-    .strictObject({ key: hexKey().describe('64 hexadecimal digits.') })
+    .strictObject({ key: hexKey().describe('The key: 64 hexadecimal digits.') })
     .optional()
     .describe(
-      'Seals the ids of MCP sessions and of what model providers store for callers: replicas with the same key know the ids of each other, and ids survive restarts. By default `SESSION_KEY` of the environment, else a random key.',
+      "The key that seals the IDs of MCP sessions and of objects that model providers store for callers. Replicas with the same key accept each other's IDs, and IDs survive restarts. Defaults to the environment variable `SESSION_KEY`, otherwise to a random key.",
     ),
   mcp: z
     .strictObject({
       sessionTtl: duration()
         .prefault('30m')
-        .describe('How long the process of an unused session with a `stdio` server is kept.'),
+        .describe('How long the process of a `stdio` server is kept for an unused session.'),
     })
     .prefault({})
     .describe('MCP sessions.'),
@@ -300,31 +303,28 @@ const shape = {
     .max(64)
     .prefault([])
     .describe(
-      'Prices of models: files or the catalog itself; of a model that several name, the last one ' +
-        'counts. A change takes effect at once.',
+      'Model prices: files or inline catalogs. If several define the same model, the last one ' +
+        'wins. Changes take effect immediately.',
     ),
   sensitiveHeaders: z
     .array(headerName())
     .max(256)
     .prefault([])
-    .describe('Headers whose values are never written anywhere.'),
+    .describe('Headers whose values are always redacted.'),
   tracing: olderTracing,
   standardAttributes: z
     .strictObject({
-      user: expression('any', 'log').optional().describe('The user.'),
+      user: expression('any', 'log').optional().describe('The user ID.'),
       group: expression('any', 'log').optional().describe('The group.'),
     })
     .prefault({})
-    .describe('Who sent a request, in records.'),
+    .describe('CEL expressions that identify the caller in records.'),
 }
 
 const withoutEffect = Object.fromEntries(
   SETTINGS_WITHOUT_EFFECT.map((key) => [
     key,
-    z
-      .unknown()
-      .optional()
-      .describe('Accepted from files written for other gateways; has no effect.'),
+    z.unknown().optional().describe('Accepted for compatibility; has no effect.'),
   ]),
 )
 

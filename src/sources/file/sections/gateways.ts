@@ -26,15 +26,17 @@ const INLINE_KEYS = Object.keys(inlineShape('gateway'))
 const listenerHead = {
   protocol: choice('HTTP', 'HTTPS', 'TLS', 'TCP')
     .optional()
-    .describe('HTTP by default, and HTTPS where there is `tls`. TLS and TCP take `tcpRoutes`.'),
+    .describe('HTTP by default, or HTTPS if `tls` is set. TLS and TCP listeners use `tcpRoutes`.'),
   hostname: hostname()
     .optional()
-    .describe('The names that it serves, `*.example.com` included; absent: all.'),
-  tls: listenerTls.optional().describe('Certificates, and what else TLS needs.'),
+    .describe('The hostname to serve, such as `*.example.com`. Default: all.'),
+  tls: listenerTls.optional().describe('TLS settings, including certificates.'),
 }
 
 const namedHead = {
-  name: name().optional().describe('What routes call it: `gateways: gateway/listener`.'),
+  name: name()
+    .optional()
+    .describe('The name that routes use to reference this listener: `gateways: gateway/listener`.'),
   ...listenerHead,
 }
 
@@ -42,7 +44,7 @@ const policyMappings = (level: 'gateway' | 'listener') => ({
   ...inlineShape(level),
   policies: policiesSchema(TRAFFIC, level)
     .optional()
-    .describe('Policies for all that comes in here.'),
+    .describe('Policies for all requests received here.'),
 })
 
 export const listenerSchema = z.strictObject({ ...namedHead, ...policyMappings('listener') })
@@ -59,7 +61,7 @@ export const gatewaySchema = z.strictObject({
     .min(1)
     .max(64)
     .optional()
-    .describe('Several listeners on the port, told apart by `hostname`.'),
+    .describe('Several listeners on the same port, selected by `hostname`.'),
   ...policyMappings('gateway'),
   frontendPolicies: policiesSchema(['frontend'], 'gateway')
     .optional()
@@ -93,8 +95,8 @@ export function readGateway(reading: Reading, node: SectionNode, gateway: string
   const checked = parseAt(reading, listenerList, listenersAt)
   const excluded = (['protocol', 'hostname', 'tls'] as const).flatMap((key) => {
     if (node.inner(key).value === undefined) return []
-    const message = `\`${key}\` and \`listeners\` exclude each other`
-    const hint = `move \`${key}\` to the listeners that it is meant for`
+    const message = `\`${key}\` and \`listeners\` cannot be combined`
+    const hint = `move \`${key}\` to the listeners it applies to`
     return [complain(reading, node.inner(key), { code: 'PC0216', message, hint }, 'key')]
   })
   const around = { name: gateway, port, diagnostics: [...head.diagnostics, ...excluded] }
@@ -187,7 +189,7 @@ function readTwins(reading: Reading, node: SectionNode, place: PolicyPlace): rea
     const kind = kindAt(key, place)
     const twin = inline.find((other) => kind !== undefined && kindAt(other, place) === kind)
     if (kind === undefined || twin === undefined) return []
-    const message = `\`${key}\` is given twice, under \`policies\` and beside it`
+    const message = `\`${key}\` is set twice, under \`policies\` and next to it`
     const said = { code: 'PC0216', message, hint: 'keep one of them' }
     const at = node.inner('policies', key)
     return [invalidPolicy(at, kind, place, [complain(reading, at, said, 'key')])]
@@ -234,7 +236,7 @@ export function toListener(
     const other = protocol === 'HTTP' ? 'HTTPS' : 'TLS'
     return refuse(
       'tls',
-      `${protocol} has no TLS`,
+      `${protocol} listeners do not support TLS`,
       `set \`protocol\` to ${other}, or remove \`tls\``,
     )
   }
@@ -242,8 +244,8 @@ export function toListener(
     return { ...identity, protocol, port, tls: tls ?? { mode: 'Passthrough' } }
   }
   if (tls?.mode === 'Terminate') return { ...identity, protocol, port, tls }
-  const hint = 'set `tls.cert` and `tls.key`, or pass it through with `protocol: TLS`'
-  return refuse('protocol', 'HTTPS needs a certificate', hint)
+  const hint = 'set `tls.cert` and `tls.key`, or use `protocol: TLS` for passthrough'
+  return refuse('protocol', 'HTTPS requires a certificate', hint)
 }
 
 /**

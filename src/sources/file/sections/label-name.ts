@@ -20,8 +20,8 @@ export const labelName = () =>
       const isWell = /^[a-zA-Z_][a-zA-Z0-9_]*$/.test(value) && !value.startsWith('__')
       if (isWell && !OWN_LABELS.has(value)) return
       const hint = isWell
-        ? 'give it another name: this one is taken'
-        : 'letters, digits and underscores are allowed, beginning neither with a digit nor with `__`'
-      const message = `\`${value}\` cannot be the name of a label`
+        ? 'choose another name: this one is reserved'
+        : 'use letters, digits and underscores, not starting with a digit or `__`'
+      const message = `\`${value}\` is not a valid label name`
       issues.push(issue(value, message, { rule: 'malformed', hint }))
     })

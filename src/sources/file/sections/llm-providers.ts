@@ -59,8 +59,8 @@ export function readNamedProviders(
     const found = readNamed(reading, node, problems)
     if (found === undefined) continue
     if (named.has(found.name)) {
-      const message = `another provider is called \`${found.name}\` already`
-      const said = { code: 'PC0303', message, hint: 'give each a name of its own' } as const
+      const message = `another provider is already named \`${found.name}\``
+      const said = { code: 'PC0303', message, hint: 'use a unique name for each' } as const
       problems.push(complain(reading, node.inner('name'), said))
     }
     named.set(found.name, found)
@@ -109,8 +109,9 @@ export function readModelProvider(
   const found = kindOf(who, own)
   const endpoint = found && endpointOf(found, own)
   if (found === undefined || endpoint === undefined) {
-    const message = 'the address of this provider does not follow from its `params`'
-    const hint = 'name it with `params.baseUrl`'
+    const message =
+      '`params` does not have enough settings to determine the address of this provider'
+    const hint = 'set `params.baseUrl`'
     problems.push(complain(reading, node.inner('provider'), { code: 'PC0316', message, hint }))
     return undefined
   }
@@ -146,15 +147,16 @@ function referred(
   if (typeof who === 'string' || who.reference === undefined) return undefined
   const found = named.get(who.reference)
   if (found !== undefined && isReference(found.provider)) {
-    const message = `\`${who.reference}\` refers to another provider itself`
-    const said = { code: 'PC0302', message, hint: 'name who serves it there' } as const
+    const message = `\`${who.reference}\` is itself a reference to another provider`
+    const said = { code: 'PC0302', message, hint: 'reference that provider directly' } as const
     problems.push(complain(reading, node.inner('provider', 'reference'), said))
     return 'unknown'
   }
   if (found !== undefined) return found
   const meant = nearestName(who.reference, [...named.keys()])
-  const message = `no provider is called \`${who.reference}\``
-  const hint = meant === undefined ? 'list it under `llm.providers`' : `did you mean \`${meant}\`?`
+  const message = `unknown provider \`${who.reference}\``
+  const hint =
+    meant === undefined ? 'define it under `llm.providers`' : `did you mean \`${meant}\`?`
   const said = { code: 'PC0302', message, hint } as const
   problems.push(complain(reading, node.inner('provider', 'reference'), said))
   return 'unknown'
@@ -263,8 +265,8 @@ function keyPolicy(
 function reportUnserved(reading: Reading, node: SectionNode): readonly Diagnostic[] {
   return UNSERVED_KEYS.flatMap((key) => {
     if (node.inner(key).value === undefined) return []
-    const message = `\`${key}\` of \`llm\` is not supported`
-    const hint = 'nothing would do what it says, so it is rejected rather than ignored'
+    const message = `\`${key}\` is not supported in \`llm\``
+    const hint = 'it would have no effect, so it is rejected rather than ignored'
     return [complain(reading, node.inner(key), { code: 'PC0219', message, hint }, 'key')]
   })
 }

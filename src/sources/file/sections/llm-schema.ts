@@ -27,26 +27,30 @@ const path = (what: string) =>
     .regex(/^\/[!-~]*$/)
     .optional()
     .describe(what)
-const waits = (what: string) => anything.optional().describe(`${what} Rejected: not served yet.`)
+const waits = (what: string) => anything.optional().describe(`${what} Not supported yet: rejected.`)
 
 export const params = z
   .strictObject({
-    model: text('The model to ask for; by default what the client asked for.'),
-    apiKey: secret().optional().describe('The key: the text or `{file}`.'),
-    awsRegion: text('For Bedrock.'),
-    vertexRegion: text('For Vertex AI.'),
-    vertexProject: text('For Vertex AI.'),
-    azureResourceName: text('For Azure.'),
-    azureResourceType: text('For Azure.'),
-    azureApiVersion: text('For Azure.'),
-    azureProjectName: text('For Azure. Not used yet.'),
+    model: text(
+      "The model to request from the provider. Defaults to the model in the client's request.",
+    ),
+    apiKey: secret().optional().describe('The API key: a string or `{file}`.'),
+    awsRegion: text('The AWS region, for Bedrock.'),
+    vertexRegion: text('The region, for Vertex AI.'),
+    vertexProject: text('The project ID, for Vertex AI.'),
+    azureResourceName: text('The resource name, for Azure.'),
+    azureResourceType: text('The resource type, for Azure.'),
+    azureApiVersion: text('The API version, for Azure.'),
+    azureProjectName: text('The project name, for Azure. Not used yet.'),
     baseUrl: z
       .string()
       .max(2048)
       .regex(/^https?:\/\/[^/?#\s@]+(?:\/[^?#\s]*)?$/i)
       .optional()
-      .describe('A URL: where the API is, with its base path.'),
-    hostOverride: host().optional().describe('host:port or a URL to use instead.'),
+      .describe('The URL of the API, including its base path.'),
+    hostOverride: host()
+      .optional()
+      .describe('The host:port or URL to call instead of the default.'),
     pathOverride: path('The path of every call.'),
     pathPrefix: path('The base path of calls.'),
     tokenize: z.boolean().prefault(false).describe('Not used yet: tokens are estimated.'),
@@ -68,39 +72,41 @@ export const provider = z
     oneOfKeys(
       z.strictObject({
         custom,
-        reference: name().optional().describe('The name of an entry of `providers`.'),
+        reference: name().optional().describe('The name of an entry in `providers`.'),
       }),
       ['custom', 'reference'],
     ),
   ])
-  .describe('Who serves it: openAI, anthropic, …, `{custom}` or `{reference: name}`.')
+  .describe('The provider: openAI, anthropic, …, `{custom}` or `{reference: name}`.')
 
 /** What is read as policies of the provider. */
 const policies = {
-  requestHeaders: policySchema('requestHeaders').optional().describe('Changes of request headers.'),
+  requestHeaders: policySchema('requestHeaders').optional().describe('Modifies request headers.'),
   responseHeaders: policySchema('responseHeaders')
     .optional()
-    .describe('Changes of response headers.'),
-  backendTLS: policySchema('backendTLS').optional().describe('TLS towards the provider.'),
-  tls: policySchema('backendTLS').optional().describe('The same as `backendTLS`.'),
+    .describe('Modifies response headers.'),
+  backendTLS: policySchema('backendTLS').optional().describe('TLS to the provider.'),
+  tls: policySchema('backendTLS').optional().describe('An alias of `backendTLS`.'),
   auth: policySchema('backendAuth').optional().describe('Credentials for the provider.'),
-  health: policySchema('outlierDetection').optional().describe('When the provider is unhealthy.'),
+  health: policySchema('outlierDetection')
+    .optional()
+    .describe('When to consider the provider unhealthy.'),
 }
 
 export const SPELLINGS = { tls: 'backendTLS' } as const
 const POLICY_KEYS = Object.keys(policies)
 
 const change = {
-  defaults: json('Fields that are set if the request has none.'),
-  overrides: json('Fields that are set whatever the request says.'),
+  defaults: json('Fields to set if the request does not have them.'),
+  overrides: json('Fields to set, replacing those in the request.'),
   transformation: computedFields
     .optional()
     .describe(
-      'Fields of the request, by the expressions that compute them from what the client sent ' +
-        '(`llmRequest`): short for `transformations` of the policy `ai`.',
+      "Request fields to set, as CEL expressions over the client's request " +
+        '(`llmRequest`). Shorthand for `transformations` of the `ai` policy.',
     ),
-  finalTransformation: waits('Fields that are computed after translation.'),
-  backendTunnel: waits('A proxy on the way.'),
+  finalTransformation: waits('Fields to compute after translation.'),
+  backendTunnel: waits('A proxy between the gateway and the provider.'),
   promptCaching: promptCaching.optional(),
 }
 
@@ -108,22 +114,24 @@ const change = {
 export const UNSERVED_KEYS = ['finalTransformation', 'backendTunnel'] as const
 
 const modelHead = {
-  id: text('An id of its own, if `name` is not unique.'),
+  id: text('A unique ID. Required if `name` is not unique.'),
   name: z
     .string()
     .max(256)
     .regex(/^(?:\*|\*?[^*\s]+|[^*\s]+\*)$/)
-    .describe('What clients ask for; with one `*` at an end, or `*` for all.'),
+    .describe(
+      'The model name that clients request. Can contain one leading or trailing `*`; `*` alone matches all.',
+    ),
   visibility: z
     .enum(['public', 'internal'])
     .prefault('public')
-    .describe('Whether clients can ask for it, or only virtual models lead to it.'),
+    .describe('Whether clients can request the model directly, or only through virtual models.'),
   provider,
   params: params.optional().describe('Parameters of calls to the provider.'),
   passthrough: z
     .enum(['detect', 'opaque'])
     .optional()
-    .describe('`opaque` is rejected: what is not read cannot be guarded.'),
+    .describe('`opaque` is rejected: the gateway cannot guard traffic that it does not parse.'),
   matches: z
     .array(
       z.strictObject({
@@ -132,12 +140,12 @@ const modelHead = {
     )
     .max(64)
     .optional()
-    .describe('Requests that it is for; absent: all.'),
+    .describe('Requests to match. Default: all.'),
   ...change,
 }
 
 const providerHead = {
-  name: name().describe('What models refer to.'),
+  name: name().describe('The name that models reference.'),
   provider,
   params: params.optional().describe('Parameters of calls.'),
   ...change,
@@ -151,7 +159,7 @@ export const providerSchema = z.strictObject(providerHead)
 export const MODEL_POLICIES = ['authorization', 'guardrails', 'ai', ...POLICY_KEYS]
 export const PROVIDER_POLICIES = POLICY_KEYS
 
-const goal = { model: z.string().min(1).max(256).describe('A model of `models`.') }
+const goal = { model: z.string().min(1).max(256).describe('The name of an entry in `models`.') }
 const targets = (further: z.ZodRawShape) =>
   z.strictObject({
     targets: z
@@ -162,35 +170,45 @@ const targets = (further: z.ZodRawShape) =>
   })
 
 const weighted = targets({
-  weight: z.int().min(0).max(1_000_000).prefault(1).describe('Its share.'),
+  weight: z.int().min(0).max(1_000_000).prefault(1).describe('The share of requests.'),
 })
-const failover = targets({ priority: z.int().min(0).describe('The lowest comes first.') })
+const failover = targets({
+  priority: z.int().min(0).describe('The priority. The lowest value is tried first.'),
+})
 const conditional = targets({
-  when: expression('rule', 'llm').optional().describe('An expression; absent: always.'),
+  when: expression('rule', 'llm').optional().describe('A CEL condition. Default: always true.'),
 })
 
 export const virtualModel = z.strictObject({
-  name: z.string().min(1).max(256).describe('What clients ask for.'),
+  name: z.string().min(1).max(256).describe('The model name that clients request.'),
   routing: oneOfKeys(
     z.strictObject({
-      weighted: weighted.optional().describe('By weight.'),
-      failover: failover.optional().describe('The next one when one fails.'),
-      conditional: conditional.optional().describe('The first whose condition is true.'),
+      weighted: weighted.optional().describe('Choose by weight.'),
+      failover: failover.optional().describe('Try the next model when one fails.'),
+      conditional: conditional
+        .optional()
+        .describe('Choose the first model whose condition is true.'),
     }),
     ['weighted', 'failover', 'conditional'],
-  ).describe('How one of the models is chosen.'),
+  ).describe('How a model is chosen.'),
 })
 
 export const llmHead = {
   gateways: z
     .union([name(), z.array(name()).min(1).max(64)])
     .optional()
-    .describe('The gateways that it belongs to; `default` by default.'),
+    .describe('The gateways to serve on. Default: `default`.'),
   port: port()
     .optional()
-    .describe('A port of its own, instead of `gateways`; 4000 in a file that defines no gateways.'),
-  tls: listenerTls.optional().describe('TLS of that port.'),
-  virtualModels: z.array(virtualModel).max(1000).optional().describe('Names for choices.'),
+    .describe(
+      'A dedicated port, instead of `gateways`. Defaults to 4000 if the file defines no gateways.',
+    ),
+  tls: listenerTls.optional().describe('TLS settings of that port.'),
+  virtualModels: z
+    .array(virtualModel)
+    .max(1000)
+    .optional()
+    .describe('Model names that choose among other models.'),
 }
 
 export const SECTIONS: readonly Section[] = ['traffic', 'backend']
@@ -201,18 +219,18 @@ export const llmSchema = z.strictObject({
     .array(providerSchema.extend(policies))
     .max(256)
     .optional()
-    .describe('Providers that models refer to.'),
+    .describe('Providers that models reference.'),
   models: z
     .array(
       modelSchema.extend({
-        authorization: policySchema('authorization').optional().describe('Who may use it.'),
-        guardrails: policySchema('guardrails').optional().describe('What is masked or rejected.'),
-        ai: policySchema('ai').optional().describe('What is changed in calls.'),
+        authorization: policySchema('authorization').optional().describe('Who can use the models.'),
+        guardrails: policySchema('guardrails').optional().describe('Content to mask or reject.'),
+        ai: policySchema('ai').optional().describe('Changes to calls.'),
         ...policies,
       }),
     )
     .min(1)
     .max(1000)
-    .describe('The models that are offered.'),
+    .describe('The models to offer.'),
   policies: policiesSchema(SECTIONS, 'route').optional().describe('Policies for all models.'),
 })

@@ -136,7 +136,8 @@ function readModel(
   if (value === undefined) return undefined
   if (value.passthrough === 'opaque') {
     const message = '`passthrough: opaque` is not supported'
-    const hint = 'what is not read cannot be guarded, so it is rejected rather than ignored'
+    const hint =
+      'the gateway cannot guard traffic that it does not parse, so it is rejected rather than ignored'
     const said = { code: 'PC0219', message, hint } as const
     problems.push(complain(reading, node.inner('passthrough'), said, 'key'))
   }
@@ -158,8 +159,8 @@ function distinguish(reading: Reading, models: readonly ReadModel[], problems: D
     if (known.has(provider.name)) {
       const said = {
         code: 'PC0303',
-        message: `another model is called \`${provider.name}\` already`,
-        hint: 'give each an `id` of its own',
+        message: `another model is already named \`${provider.name}\``,
+        hint: 'set a unique `id` on each',
       } as const
       problems.push(complain(reading, node.inner('name'), said))
     }

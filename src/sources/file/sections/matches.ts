@@ -5,9 +5,9 @@ import { oneOfKeys, regex, requestPath } from '../../../policies/schema.ts'
 export const pathMatch = () =>
   oneOfKeys(
     z.strictObject({
-      exact: requestPath().optional().describe('This path and no other.'),
-      pathPrefix: requestPath().optional().describe('This path and all below it.'),
-      regex: regex().optional().describe('Paths that the expression matches from end to end.'),
+      exact: requestPath().optional().describe('Matches this path exactly.'),
+      pathPrefix: requestPath().optional().describe('Matches this path and everything below it.'),
+      regex: regex().optional().describe('A regular expression that must match the whole path.'),
     }),
     ['exact', 'pathPrefix', 'regex'],
   ).transform(({ exact, pathPrefix, regex }): PathMatch => {
@@ -22,19 +22,21 @@ export const pathMatch = () =>
 export const valueMatch = (name: z.ZodType<string>) =>
   z
     .strictObject({
-      name: name.describe('Its name.'),
+      name: name.describe('The name.'),
       value: z
         .union([
           z.string().max(8192),
           oneOfKeys(
             z.strictObject({
-              exact: z.string().max(8192).optional().describe('This value and no other.'),
-              regex: regex().optional().describe('Values that it matches from end to end.'),
+              exact: z.string().max(8192).optional().describe('Matches this value exactly.'),
+              regex: regex()
+                .optional()
+                .describe('A regular expression that must match the whole value.'),
             }),
             ['exact', 'regex'],
           ),
         ])
-        .describe('Its value: the text itself, or `exact` or `regex`.'),
+        .describe('The value: a string, or `exact` or `regex`.'),
     })
     .transform(({ name, value }): ValueMatch => {
       if (typeof value === 'string') return { name, kind: 'exact', value }

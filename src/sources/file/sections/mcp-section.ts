@@ -36,11 +36,11 @@ const head = {
   gateways: z
     .union([name(), z.array(name()).min(1).max(64)])
     .optional()
-    .describe('The gateways that it belongs to; `default` by default.'),
+    .describe('The gateways to serve on. Default: `default`.'),
   port: port()
     .optional()
     .describe(
-      'A port of its own, on which every path is for MCP. 3000 in a file that defines no gateways.',
+      'A dedicated port that serves MCP on every path. Defaults to 3000 if the file defines no gateways.',
     ),
 }
 

@@ -19,27 +19,27 @@ import { parseAt, type Reading } from '../reading.ts'
 import type { SectionNode } from '../section-node.ts'
 
 const address = {
-  host: z.string().min(1).max(2048).optional().describe('host:port or a URL.'),
+  host: z.string().min(1).max(2048).optional().describe('The address: host:port or a URL.'),
   port: z.int().min(1).max(65_535).optional().describe('The port.'),
   path: z.string().regex(/^\//).optional().describe('The path.'),
-  backend: backendName().optional().describe('The name of a backend, in place of `host`.'),
+  backend: backendName().optional().describe('The name of a backend, instead of `host`.'),
 }
 
 const remote = () => oneOfKeys(z.strictObject(address), ['host', 'backend'])
 
 const stdio = aliased(
   {
-    cmd: z.string().min(1).describe('The program.'),
-    args: z.array(z.string()).prefault([]).describe('Its arguments.'),
+    cmd: z.string().min(1).describe('The program to run.'),
+    args: z.array(z.string()).prefault([]).describe('The arguments of the program.'),
     env: z
       .record(z.string(), z.string())
       .prefault({})
-      .describe('Further variables of its environment.'),
+      .describe('Additional environment variables.'),
     clearEnv: z
       .boolean()
       .prefault(false)
       .describe(
-        'Whether it starts without `PATH`, `HOME`, `LANG` and `TMPDIR` of the gateway, the only variables that it inherits.',
+        'Start the program without `PATH`, `HOME`, `LANG` and `TMPDIR`, which are the only variables that it otherwise inherits.',
       ),
   },
   { clear_env: 'clearEnv' },
@@ -48,7 +48,7 @@ const stdio = aliased(
 function apiProblem(text: string) {
   const problem = readDocument(text)
   if (typeof problem !== 'string') return undefined
-  return { message: `this is not a document of OpenAPI 3: ${problem}`, hint: 'check the document' }
+  return { message: `this is not an OpenAPI 3 document: ${problem}`, hint: 'check the document' }
 }
 
 const openapi = oneOfKeys(
@@ -57,33 +57,35 @@ const openapi = oneOfKeys(
     schema: z
       .union([
         textOrFile(apiProblem),
-        z.strictObject({ url: url().describe('Where to fetch it.') }),
+        z.strictObject({ url: url().describe('The URL to fetch the document from.') }),
       ])
-      .describe('The OpenAPI document, in JSON or YAML: the text, `{file}` or `{url}`.'),
+      .describe('The OpenAPI document in JSON or YAML: a string, `{file}` or `{url}`.'),
   }),
   ['host', 'backend'],
 )
 
 const transports = {
   mcp: remote().optional().describe('Streamable HTTP.'),
-  sse: remote().optional().describe('The older transport over server-sent events.'),
-  stdio: stdio.optional().describe('A program that is started here.'),
-  openapi: openapi.optional().describe('An HTTP API whose operations become tools.'),
+  sse: remote().optional().describe('The older HTTP+SSE transport.'),
+  stdio: stdio
+    .optional()
+    .describe('A local program that communicates over standard input and output.'),
+  openapi: openapi.optional().describe('An HTTP API whose operations are exposed as tools.'),
 }
 
 const pinFile = () =>
   file((text) => {
     const problem = readPinFile(text)
     if (typeof problem !== 'string') return undefined
-    const message = `the file is not a file of pins: ${problem}`
-    return { message, hint: 'write it with `portcullis pin`' }
+    const message = `this is not a pin file: ${problem}`
+    return { message, hint: 'create it with `portcullis pin`' }
   })
 
 const pins = z.strictObject({
   mode: choice('Enforce', 'Audit')
     .prefault('Enforce')
     .describe(
-      'Enforce: tools that are new, or not as they were pinned, do not exist for clients. Audit: ' +
+      'Enforce: tools that are new or that differ from their pins are hidden from clients. Audit: ' +
         'they are reported.',
     ),
   file: pinFile().describe('The path of the file that `portcullis pin` writes.'),
@@ -96,15 +98,17 @@ const head = {
   name: name()
     .check(({ value, issues }) => {
       if (!/[_+]/.test(value)) return
-      const message = 'neither `_` nor `+` is allowed in the name of an MCP server'
+      const message = 'the name of an MCP server must not contain `_` or `+`'
       issues.push({ code: 'custom', input: value, message, params: { rule: 'malformed' } })
     })
-    .describe('Goes before the names of its tools; without `_` and `+`.'),
+    .describe(
+      'The name of the server, used as a prefix of its tool names. Must not contain `_` or `+`.',
+    ),
   ...transports,
   pins: pins
     .optional()
     .describe(
-      'The approved tools: digests of the title, description, schemas and annotations of each.',
+      'The approved tools, as digests of their titles, descriptions, schemas and annotations.',
     ),
 }
 
@@ -113,7 +117,7 @@ const target = oneOfKeys(
     ...head,
     policies: policiesSchema(['backend'], 'backend')
       .optional()
-      .describe('Policies for what is sent to this server.'),
+      .describe('Policies for requests to this server.'),
   }),
   [...TRANSPORTS],
 ).meta({ id: 'mcp-target' })
@@ -121,22 +125,24 @@ const target = oneOfKeys(
 export const mcpOptions = {
   statefulMode: choice('Stateful', 'Stateless')
     .prefault('Stateful')
-    .describe('Whether there are sessions.'),
+    .describe('Whether the gateway keeps sessions.'),
   prefixMode: choice('Conditional', 'Always', 'Never')
     .prefault('Conditional')
     .describe(
-      'When names of tools get the name of their server in front; Conditional: if there are several.',
+      'When tool names are prefixed with the name of their server. Conditional: if there are several servers.',
     ),
   failureMode: choice('FailClosed', 'FailOpen')
     .prefault('FailClosed')
-    .describe('Whether one server that fails makes lists and the handshake fail for all.'),
+    .describe('Whether lists and the handshake fail when a single server fails.'),
   dnsRebindingProtection: z
     .boolean()
     .prefault(false)
-    .describe('Rejects requests whose Host or Origin is not this machine (403).'),
+    .describe(
+      'Rejects requests whose Host or Origin header does not name the local machine (403).',
+    ),
 }
 
-export const mcpTargets = () => z.array(target).min(1).max(128).describe('The servers.')
+export const mcpTargets = () => z.array(target).min(1).max(128).describe('The MCP servers.')
 
 export const mcpBackendSchema = z
   .strictObject({ targets: mcpTargets(), ...mcpOptions })

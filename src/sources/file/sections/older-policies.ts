@@ -17,8 +17,8 @@ export function readOlderPolicies(reading: Reading, policies: OlderPolicies): re
     )
     if (newer !== undefined) {
       const older = `config.${path.join('.')}`
-      const message = `\`${older}\` and \`frontendPolicies.${newer}\` are the same thing, given twice`
-      const hint = `keep \`frontendPolicies.${newer}\`: \`${older}\` is an older spelling`
+      const message = `\`${older}\` and \`frontendPolicies.${newer}\` configure the same thing`
+      const hint = `keep \`frontendPolicies.${newer}\`: \`${older}\` is its older form`
       complain(reading, node, { code: 'PC0216', message, hint }, 'key')
     }
     const value = policies[kind]

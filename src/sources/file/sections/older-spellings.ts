@@ -22,8 +22,8 @@ const fields = () =>
     add: z
       .record(z.string().min(1).max(256), expression('any', 'log'))
       .prefault({})
-      .describe('Further fields, by expression.'),
-    remove: z.array(z.string().min(1).max(256)).max(64).prefault([]).describe('Fields left out.'),
+      .describe('Additional fields, as CEL expressions.'),
+    remove: z.array(z.string().min(1).max(256)).max(64).prefault([]).describe('Fields to omit.'),
   })
 
 interface Collector {
@@ -50,29 +50,29 @@ const sampling = (what: string) =>
 
 export const olderTracing = z
   .strictObject({
-    otlpEndpoint: endpoint().describe('The collector.'),
-    otlpProtocol: choice('grpc', 'http').prefault('grpc').describe('The form of OTLP.'),
+    otlpEndpoint: endpoint().describe('The address of the OTLP collector.'),
+    otlpProtocol: choice('grpc', 'http').prefault('grpc').describe('The OTLP protocol.'),
     path: z
       .string()
       .regex(/^\/\S*$/)
       .optional()
-      .describe('The path. With `http`.'),
+      .describe('The path. Used with `http`.'),
     headers: collectorHeaders(),
-    randomSampling: sampling('The share of requests that begin a trace.').prefault(0),
-    clientSampling: sampling('Whether traces that clients begin are continued.').prefault(1),
-    fields: fields().prefault({}).describe('Attributes of spans.'),
+    randomSampling: sampling('The share of requests that start a trace.').prefault(0),
+    clientSampling: sampling('Whether to continue traces that clients started.').prefault(1),
+    fields: fields().prefault({}).describe('Span attributes.'),
   })
   .optional()
-  .describe('An older spelling of `frontendPolicies.tracing`.')
+  .describe('The older form of `frontendPolicies.tracing`.')
 
 /** What of `config.logging` is about the access log. */
 export const olderAccessLog = {
   filter: expression('bool', 'log')
     .optional()
-    .describe('An older spelling of `frontendPolicies.accessLog.filter`.'),
+    .describe('The older form of `frontendPolicies.accessLog.filter`.'),
   fields: fields()
     .optional()
-    .describe('An older spelling of `add` and `remove` in `frontendPolicies.accessLog`.'),
+    .describe('The older form of `add` and `remove` in `frontendPolicies.accessLog`.'),
 }
 
 export function olderPolicies(

@@ -17,13 +17,13 @@ const { name: childName, policies, backends } = routeShape
 const childHead = z.strictObject({ name: childName, matches: matches() })
 
 export const routeGroupSchema = z.strictObject({
-  name: name().describe('What routes call it.'),
+  name: name().describe('The name that routes use to delegate to this group.'),
   routes: z
     .array(z.strictObject({ ...childHead.shape, policies, backends }))
     .min(1)
     .max(1024)
     .describe(
-      'Routes below those that delegate to it. Hostnames and gateways are those of the other one.',
+      'Routes below the routes that delegate to this group. Hostnames and gateways are inherited from the delegating route.',
     ),
 })
 
@@ -94,12 +94,12 @@ function readGroup(
   if (group === undefined) return wrong(unknown(reading, routeGroup), named)
   if (path.includes(routeGroup)) {
     const around = [...path.slice(path.indexOf(routeGroup)), routeGroup].join(' → ')
-    const message = `the route group \`${routeGroup}\` leads back to itself`
+    const message = `route group \`${routeGroup}\` delegates to itself`
     return wrong({ code: 'PC0320', message, hint: around }, named)
   }
   if (route.matches.some(({ path: own }) => own.kind !== 'prefix')) {
-    const message = 'a route that delegates needs `pathPrefix`'
-    const hint = 'write `path: { pathPrefix: … }` in each of its `matches`'
+    const message = 'a route that delegates must match by `pathPrefix`'
+    const hint = 'set `path: { pathPrefix: … }` in each entry of its `matches`'
     return wrong({ code: 'PC0321', message, hint }, named)
   }
   const routes = group.inner('routes')
@@ -131,8 +131,8 @@ function readChild(
   const diagnostics = [...head.diagnostics]
   if (matches.length === 0) {
     const prefixes = route.matches.map(({ path: { value } }) => `\`${value}\``).join(', ')
-    const message = `nothing reaches this route: it is not below ${prefixes}`
-    const hint = 'regular expressions match whole paths, and can be used below `/` alone'
+    const message = `this route is unreachable: its path is not below ${prefixes}`
+    const hint = 'regular expressions match whole paths and can only be used below `/`'
     diagnostics.push(complain(reading, node, { code: 'PC0321', message, hint }))
   }
   const own = { name, matches: matches.length === 0 ? route.matches : matches }
@@ -207,11 +207,11 @@ export function checkRouteGroups(reading: Reading): void {
     const called = head.value?.name
     if (called === undefined) continue
     if (seen.has(called)) {
-      const message = `the name \`${called}\` is taken by another route group`
+      const message = `another route group is already named \`${called}\``
       complain(reading, group.inner('name'), { code: 'PC0303', message })
     } else if (!reading.delegatedTo.has(called)) {
-      const message = `nothing delegates to the route group \`${called}\``
-      const hint = `write \`backends: [{ routeGroup: ${called} }]\` at a route`
+      const message = `no route delegates to route group \`${called}\``
+      const hint = `set \`backends: [{ routeGroup: ${called} }]\` on a route`
       complain(reading, group.inner('name'), { code: 'PC0322', severity: 'warning', message, hint })
     }
     seen.add(called)

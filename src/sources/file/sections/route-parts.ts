@@ -14,13 +14,15 @@ export const AT_ROUTE: readonly Section[] = ['traffic', 'backend']
 
 export const identity = {
   name: name().optional().describe('The name in logs, metrics and policies.'),
-  namespace: name().optional().describe('Goes before the name, with a slash.'),
-  ruleName: name().optional().describe('A name for this entry among others of the same route.'),
+  namespace: name().optional().describe('A prefix of the name, separated by a slash.'),
+  ruleName: name()
+    .optional()
+    .describe('The name of this entry, if several entries share a route name.'),
   hostnames: z
     .array(hostname())
     .max(64)
     .optional()
-    .describe('The names that it serves, `*.example.com` included; absent: all.'),
+    .describe('The hostnames to match, such as `*.example.com`. Default: all.'),
 }
 
 const METHODS: ReadonlySet<string> = new Set([
@@ -41,28 +43,28 @@ function methodOf(written: string): string {
 }
 
 const NO_PSEUDO =
-  'in place of `:method`, `:path` and `:authority` write `method`, `path`, `hostnames`'
+  'use `method`, `path` and `hostnames` instead of `:method`, `:path` and `:authority`'
 
 const match = z
   .strictObject({
-    path: pathMatch().optional().describe('The path; absent: any.'),
+    path: pathMatch().optional().describe('The path to match. Default: any.'),
     method: z
       .string()
       .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/)
       .max(64)
       .transform(methodOf)
       .optional()
-      .describe('The method.'),
+      .describe('The method to match.'),
     headers: z
       .array(valueMatch(headerName(NO_PSEUDO)))
       .max(64)
       .optional()
-      .describe('Headers.'),
+      .describe('The headers to match.'),
     query: z
       .array(valueMatch(z.string().min(1).max(256)))
       .max(64)
       .optional()
-      .describe('Parameters of the query.'),
+      .describe('The query parameters to match.'),
   })
   .transform(
     ({ path = { kind: 'prefix', value: '/' }, method, headers = [], query = [] }): Match => {
@@ -79,7 +81,9 @@ export const matches = () =>
     .min(1)
     .max(64)
     .optional()
-    .describe('Any of these; within one, all of its parts. Absent: every path.')
+    .describe(
+      'Requests to match. A request must match all conditions of at least one entry. Default: every path.',
+    )
 
 export const httpHead = { ...identity, matches: matches() }
 
@@ -90,7 +94,7 @@ export const routeShape = {
     .array(httpBackendRefSchema)
     .max(64)
     .optional()
-    .describe('Where requests go; several share them by weight.'),
+    .describe('Where to send requests. Several backends share them by weight.'),
 }
 
 export const EVERYTHING: Match = { path: { kind: 'prefix', value: '/' }, headers: [], query: [] }

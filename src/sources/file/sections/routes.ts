@@ -21,7 +21,9 @@ const names = () => z.union([name(), z.array(name()).min(1).max(64)])
 const attachment = {
   gateways: names()
     .optional()
-    .describe('The gateways, or `gateway/listener`, that it belongs to; `default` by default.'),
+    .describe(
+      'The gateways, or listeners as `gateway/listener`, that the route belongs to. Default: `default`.',
+    ),
 }
 
 export const routeSchema = z.strictObject({ ...routeShape, ...attachment })
@@ -33,7 +35,7 @@ export const tcpRouteShape = {
     .array(backendRefSchema)
     .max(64)
     .optional()
-    .describe('Where connections go; several share them by weight.'),
+    .describe('Where to send connections. Several backends share them by weight.'),
 }
 
 export const tcpRouteSchema = z.strictObject({ ...tcpRouteShape, ...attachment })

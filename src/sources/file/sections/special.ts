@@ -12,12 +12,12 @@ import { UNSUPPORTED_POLICIES } from '../unsupported-keys.ts'
 const gateways = z
   .union([name(), z.array(name()).min(1).max(64)])
   .optional()
-  .describe('The gateways that it belongs to; `default` by default.')
+  .describe('The gateways to serve on. Default: `default`.')
 
 const SECTIONS: readonly Section[] = ['traffic', 'backend']
 
 const unsupported = UNSUPPORTED_POLICIES.map((key) => {
-  return [key, anything.optional().describe('Checked when it is served.')] as const
+  return [key, anything.optional().describe('Not validated yet.')] as const
 })
 
 const sectionPolicies = policiesSchema(SECTIONS, 'route')
@@ -48,8 +48,8 @@ export function readUi(reading: Reading): SpecialSection | undefined {
     {
       code: 'PC0220',
       severity: 'warning',
-      message: '`ui` is checked, but the Admin UI is not served by this version',
-      hint: 'nothing listens for it; routes and backends are served',
+      message: '`ui` is validated, but this version does not serve the Admin UI on a gateway',
+      hint: 'no port is opened for it; routes and backends are served',
     },
     'key',
   )

@@ -7,31 +7,31 @@ export const storageSettings = z
     mode: choice('readonly', 'database', 'file', 'hybrid')
       .prefault('readonly')
       .describe(
-        'readonly: this file and nothing else. database: this file is a baseline, and changes ' +
-          'made by the admin API are stored in `config.database`.',
+        'readonly: this file is the only source. database: this file is a baseline, and changes ' +
+          'made through the admin API are stored in `config.database`.',
       ),
   })
   .prefault({})
-  .describe('Where changes made by the admin API go.')
+  .describe('Where changes made through the admin API are stored.')
 
 export const databaseSettings = z
   .strictObject({
     url: settingSecret().describe('postgres://…'),
-    maxConnections: z.int().min(1).max(1000).prefault(5).describe('Connections at once.'),
+    maxConnections: z.int().min(1).max(1000).prefault(5).describe('Max open connections.'),
     stateFile: z
       .string()
       .min(1)
       .max(4096)
       .optional()
       .describe(
-        'A file with what was stored last, for a start while the database is away; a relative ' +
-          'path starts at the folder of this one. Secrets in it are encrypted.',
+        'A local copy of the stored changes, used to start while the database is unavailable. Relative ' +
+          'paths are resolved against the folder of this file. Secrets in it are encrypted.',
       ),
   })
   .optional()
   .describe(
-    'The PostgreSQL database of `storage.mode: database`. Budgets of calls to models are counted ' +
-      'there in any mode, for all replicas together.',
+    'The PostgreSQL database for `storage.mode: database`. In every mode, it also counts the ' +
+      'budgets of model calls, across all replicas.',
   )
 
 export const budgetSettings = z
@@ -42,12 +42,12 @@ export const budgetSettings = z
       .max(4096)
       .optional()
       .describe(
-        'A file that keeps what was used over restarts and crashes, for one gateway at a time; a ' +
-          'relative path starts at the folder of this one. It is used instead of `database`.',
+        'A file that keeps usage across restarts and crashes, for a single gateway. Relative ' +
+          'paths are resolved against the folder of this file. Takes precedence over `database`.',
       ),
   })
   .prefault({})
-  .describe('Where it is kept what calls to models used of budgets; by default in memory.')
+  .describe('Where the budget usage of model calls is stored. Default: in memory.')
 
 export const userTokenSettings = z
   .strictObject({
@@ -57,12 +57,12 @@ export const userTokenSettings = z
       .max(4096)
       .optional()
       .describe(
-        'A file that keeps the tokens over restarts, for one gateway at a time; a relative path ' +
-          'starts at the folder of this one. It is used instead of `database`. Needs `session.key`.',
+        'A file that keeps the tokens across restarts, for a single gateway. Relative paths are ' +
+          'resolved against the folder of this file. Takes precedence over `database`. Requires `session.key`.',
       ),
   })
   .prefault({})
   .describe(
-    'Where tokens of users for backends (`backendAuth.oauthUserToken`) are kept, encrypted; by ' +
-      'default in memory.',
+    'Where user tokens for backends (`backendAuth.oauthUserToken`) are stored, encrypted. ' +
+      'Default: in memory.',
   )

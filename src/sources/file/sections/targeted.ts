@@ -11,7 +11,7 @@ const qualified = z.union([
   z
     .strictObject({
       name: name().describe('The name.'),
-      namespace: name().optional().describe('Goes before the name, with a slash.'),
+      namespace: name().optional().describe('A prefix of the name, separated by a slash.'),
     })
     .transform(({ name, namespace }) => (namespace === undefined ? name : `${namespace}/${name}`)),
 ])
@@ -21,8 +21,8 @@ const gatewayTarget = z.union([
   z
     .strictObject({
       gatewayName: name().describe('The gateway.'),
-      gatewayNamespace: z.string().optional().describe('Not looked at in a file.'),
-      listenerName: name().optional().describe('One of its listeners.'),
+      gatewayNamespace: z.string().optional().describe('Ignored in configuration files.'),
+      listenerName: name().optional().describe('A listener of the gateway.'),
     })
     .transform(({ gatewayName, listenerName }) =>
       listenerName === undefined
@@ -36,8 +36,8 @@ const routeTarget = z.union([
   z
     .strictObject({
       name: name().describe('The route.'),
-      namespace: z.string().optional().describe('Its namespace.'),
-      ruleName: name().optional().describe('One of its rules.'),
+      namespace: z.string().optional().describe('The namespace of the route.'),
+      ruleName: name().optional().describe('A rule of the route.'),
     })
     .transform(({ name, namespace, ruleName }) =>
       [namespace || undefined, name, ruleName].filter((part) => part !== undefined).join('/'),
@@ -45,9 +45,9 @@ const routeTarget = z.union([
 ])
 
 const targetShape = {
-  gateway: gatewayTarget.optional().describe('A gateway, or one of its listeners.'),
+  gateway: gatewayTarget.optional().describe('A gateway or one of its listeners.'),
   route: routeTarget.optional().describe('A route.'),
-  backend: qualified.optional().describe('A backend of `backends`.'),
+  backend: qualified.optional().describe('An entry of `backends`.'),
 }
 
 const targetSchema = oneOfKeys(z.strictObject(targetShape), ['gateway', 'route', 'backend']).meta({
@@ -56,9 +56,17 @@ const targetSchema = oneOfKeys(z.strictObject(targetShape), ['gateway', 'route',
 
 const head = {
   name: qualified.describe('The name in messages, records and metrics.'),
-  target: targetSchema.optional().describe('What it is attached to.'),
-  targets: z.array(targetSchema).min(1).max(16).optional().describe('The same for several things.'),
-  phase: z.enum(['gateway', 'route']).optional().describe('From files of others; has no effect.'),
+  target: targetSchema.optional().describe('The resource that the policy applies to.'),
+  targets: z
+    .array(targetSchema)
+    .min(1)
+    .max(16)
+    .optional()
+    .describe('The resources that the policy applies to, if there are several.'),
+  phase: z
+    .enum(['gateway', 'route'])
+    .optional()
+    .describe('Accepted for compatibility; has no effect.'),
 }
 
 const outline = oneOfKeys(z.strictObject(head), ['target', 'targets'])
@@ -79,12 +87,14 @@ export const targetedPolicySchema = z.strictObject({
   ...head,
   policy: policiesSchema(['traffic', 'backend'], 'route')
     .optional()
-    .describe('Policies, each in the section that it belongs to.'),
-  traffic: traffic().optional().describe('For requests, before a backend is chosen.'),
-  backend: backend().optional().describe('For the backend that was chosen.'),
+    .describe('The policies, by section.'),
+  traffic: traffic()
+    .optional()
+    .describe('Policies for requests, applied before a backend is chosen.'),
+  backend: backend().optional().describe('Policies for the chosen backend.'),
   frontend: policiesSchema(['frontend'], 'gateway')
     .optional()
-    .describe('For connections; gateways only.'),
+    .describe('Policies for connections. Gateways only.'),
 })
 
 const SECTIONS: Readonly<Record<string, readonly Section[]>> = {
@@ -101,7 +111,7 @@ export function readTargeted(reading: Reading, node: SectionNode): readonly Targ
   if (value === undefined) return []
   const { name, target, targets, phase } = value
   if (phase !== undefined) {
-    const message = '`phase` has no effect: a policy holds for all that its target serves'
+    const message = '`phase` has no effect: a policy applies to everything that its target serves'
     complain(reading, node.inner('phase'), { code: 'PC0221', severity: 'warning', message }, 'key')
   }
   const all: (readonly [z.output<typeof targetSchema>, SectionNode])[] = (targets ?? []).map(

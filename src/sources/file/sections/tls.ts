@@ -11,8 +11,8 @@ import {
 import { omitUndefined } from '../omit-undefined.ts'
 
 const certificate = z.strictObject({
-  cert: fileOrText().describe('The certificate with its chain: a path or `{inline}`.'),
-  key: fileOrSecret().describe('Its private key: a path or `{inline}`.'),
+  cert: fileOrText().describe('The certificate chain: a path or `{inline}`.'),
+  key: fileOrSecret().describe('The private key: a path or `{inline}`.'),
 })
 
 const list = () => z.array(z.string().min(1).max(255)).min(1).max(64).optional()
@@ -22,7 +22,9 @@ export const listenerTls = aliased(
   {
     mode: choice('Terminate', 'Passthrough', 'Static')
       .optional()
-      .describe('Passthrough leaves TLS to the backend; it is the default without certificates.'),
+      .describe(
+        'Passthrough forwards TLS to the backend unchanged. It is the default if there are no certificates.',
+      ),
     cert: certificate.shape.cert.optional(),
     key: certificate.shape.key.optional(),
     certificates: z
@@ -30,18 +32,18 @@ export const listenerTls = aliased(
       .min(1)
       .max(64)
       .optional()
-      .describe('Several certificates; the server name picks one.'),
+      .describe('Several certificates, selected by server name (SNI).'),
     root: fileOrText()
       .optional()
-      .describe('Authorities whose client certificates are accepted: turns on mutual TLS.'),
+      .describe('CA certificates for verifying client certificates. Enables mutual TLS.'),
     clientCertificates: choice('Require', 'Optional')
       .prefault('Require')
-      .describe('Whether clients must show one. With `root`.'),
-    minVersion: tlsVersion().optional().describe('The oldest version.'),
-    maxVersion: tlsVersion().optional().describe('The newest version.'),
-    cipherSuites: list().describe('Suites to offer, the preferred first.'),
-    keyExchangeGroups: list().describe('Groups to offer, the preferred first.'),
-    alpn: list().describe('Protocols to offer; h2 and http/1.1 on HTTPS listeners.'),
+      .describe('Whether clients must present a certificate. Requires `root`.'),
+    minVersion: tlsVersion().optional().describe('The minimum TLS version.'),
+    maxVersion: tlsVersion().optional().describe('The maximum TLS version.'),
+    cipherSuites: list().describe('Cipher suites in order of preference.'),
+    keyExchangeGroups: list().describe('Key exchange groups in order of preference.'),
+    alpn: list().describe('ALPN protocols to offer. Default on HTTPS listeners: h2 and http/1.1.'),
   },
   {
     minTLSVersion: 'minVersion',
@@ -55,15 +57,23 @@ export const listenerTls = aliased(
     const refuse = (rule: 'missing' | 'excludes', message: string, hint: string) =>
       issues.push(issue(value, message, { rule, hint }))
     if (cert === undefined && key !== undefined) {
-      refuse('missing', '`cert` is missing beside `key`', 'a certificate and its key go together')
+      refuse(
+        'missing',
+        '`key` is set, but `cert` is missing',
+        'set both the certificate and its key',
+      )
     }
     if (cert !== undefined && key === undefined) {
-      refuse('missing', '`key` is missing beside `cert`', 'a certificate and its key go together')
+      refuse(
+        'missing',
+        '`cert` is set, but `key` is missing',
+        'set both the certificate and its key',
+      )
     }
     const hasAny = cert !== undefined || certificates !== undefined
     if (mode === 'Passthrough' && hasAny) {
       const hint = 'remove the certificate, or set `mode` to Terminate'
-      refuse('excludes', 'Passthrough needs no certificate', hint)
+      refuse('excludes', 'certificates are not allowed with mode Passthrough', hint)
     }
     if ((mode === 'Terminate' || mode === 'Static') && !hasAny) {
       refuse('missing', 'a certificate is missing', 'set `cert` and `key`, or `certificates`')

@@ -31,8 +31,8 @@ export function readVirtualModels(
     const kind = KINDS.find((one) => routing[one] !== undefined)
     if (kind === undefined) return []
     if (known.has(name)) {
-      const message = `another model is called \`${name}\` already`
-      const said = { code: 'PC0303', message, hint: 'give each a name of its own' } as const
+      const message = `another model is already named \`${name}\``
+      const said = { code: 'PC0303', message, hint: 'use a unique name for each' } as const
       problems.push(complain(reading, node.inner('name'), said))
     }
     known.add(name)
