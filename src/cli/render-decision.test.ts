@@ -84,7 +84,11 @@ describe('a decision for people', () => {
           /the service that was asked refused it: status 403\n.*extAuthz of team/,
         ],
         ['unavailable', 'connect-refused', /the service could not be asked: connect-refused\n/],
-        ['too-large', 'the body cannot be shown', /the service was not asked: too-large: the body/],
+        [
+          'too-large',
+          'the body is too large to send to the service',
+          /the service was not asked: too-large: the body/,
+        ],
       ] as const
     ).map(
       ([reason, detail, line]) =>

@@ -173,7 +173,7 @@ function decided(
 
 /** By itself the rule comes to something, but the rules before it left nothing for it. */
 const SPENT: Failure = {
-  reason: 'the rules of this request cost more than their bound',
+  reason: 'the cost limit for the rules of this request is exceeded',
   variable: undefined,
   present: [],
 }

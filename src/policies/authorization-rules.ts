@@ -27,7 +27,9 @@ const matchExpressions = () =>
     .array(expression('rule'))
     .min(1)
     .max(256)
-    .describe('One or more expressions. Allow and Deny need one that is true, Require all.')
+    .describe(
+      'One or more CEL expressions. Allow and Deny rules match if any of them is true, Require rules if all are.',
+    )
 
 /** RFC 6749 §3.3 */
 const scopes = () =>
@@ -42,8 +44,8 @@ const scopes = () =>
     .max(32)
     .optional()
     .describe(
-      'Of a Require rule: scopes of OAuth that a client can ask for to pass it. What the rule ' +
-        'denies stays in lists, and a call gets 403 with `insufficient_scope`.',
+      'OAuth scopes that a client can request in order to satisfy this Require rule. Denied items ' +
+        'stay in lists, and calls get 403 with `insufficient_scope`.',
     )
 
 /** Only where the schema has it. */
@@ -56,9 +58,15 @@ const rule = (more: Scopes) =>
     expression('rule').describe('An Allow rule.'),
     oneOfKeys(
       z.strictObject({
-        allow: expression('rule').optional().describe('Admits a request for which it is true.'),
-        require: expression('rule').optional().describe('Denies a request unless it is true.'),
-        deny: expression('rule').optional().describe('Denies a request for which it is true.'),
+        allow: expression('rule')
+          .optional()
+          .describe('Allows requests for which the expression is true.'),
+        require: expression('rule')
+          .optional()
+          .describe('Denies requests unless the expression is true.'),
+        deny: expression('rule')
+          .optional()
+          .describe('Denies requests for which the expression is true.'),
         ...more,
       }),
       ['allow', 'require', 'deny'],
@@ -71,8 +79,8 @@ const rule = (more: Scopes) =>
 type Scopes = { readonly scopes?: ReturnType<typeof scopes> }
 
 const ONLY_REQUIRE = [
-  '`scopes` goes with a Require rule',
-  { rule: 'excludes', hint: 'write `require`: what it denies can be passed with more scopes' },
+  '`scopes` can only be set on a Require rule',
+  { rule: 'excludes', hint: 'use `require`: requests it denies can succeed with more scopes' },
 ] as const
 
 const ACTIONS = { allow: 'Allow', require: 'Require', deny: 'Deny' } as const
@@ -83,7 +91,7 @@ export const authorizationRules = (more: Scopes = {}) =>
     .strictObject({
       action: choice('Allow', 'Require', 'Deny')
         .optional()
-        .describe('What a match of the expressions does. With `policy`.'),
+        .describe('What to do if the expressions match. Used with `policy`.'),
       policy: z
         .strictObject({ matchExpressions: matchExpressions() })
         .optional()
@@ -93,12 +101,10 @@ export const authorizationRules = (more: Scopes = {}) =>
         .min(1)
         .max(10_000)
         .optional()
-        .describe('The short form: rules with an action each, in place of `action` and `policy`.'),
+        .describe('Short form: rules with an action each, instead of `action` and `policy`.'),
       mode: choice('Enforce', 'Audit')
         .prefault('Enforce')
-        .describe(
-          'Audit evaluates the rules and records what they would have done, but allows everything.',
-        ),
+        .describe('Audit evaluates the rules and records the results, but allows all requests.'),
       ...more,
     })
     .check(({ value, issues }) => {
@@ -109,11 +115,11 @@ export const authorizationRules = (more: Scopes = {}) =>
       if (rules !== undefined) {
         const other = action !== undefined ? 'action' : policy !== undefined ? 'policy' : undefined
         if (other === undefined) return
-        const hint = 'write `action` and `policy`, or `rules` alone'
+        const hint = 'set either `action` and `policy`, or `rules`'
         issues.push(
           issue(
             value,
-            `\`rules\` and \`${other}\` exclude each other`,
+            `\`rules\` and \`${other}\` are mutually exclusive`,
             { rule: 'excludes', hint },
             [other],
           ),

@@ -98,7 +98,8 @@ function container(text: string, env: Environment, date: () => number, connect: 
   const isNear = url !== null && (url.protocol === 'https:' || NEAR.has(url.hostname))
   const ask = isNear ? connect(url.origin) : undefined
   return async (exchange) => {
-    if (url === null || ask === undefined) return failed('the endpoint of the container is not one')
+    if (url === null || ask === undefined)
+      return failed('the container credentials URL is invalid or not allowed')
     const file = env['AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE']
     const token = isText(file) ? await trimmedFile(file) : env['AWS_CONTAINER_AUTHORIZATION_TOKEN']
     const headers = isText(token) ? ([['authorization', token]] as const) : []
@@ -137,7 +138,7 @@ function machine(env: Environment, date: () => number, connect: Connect): Source
     const roles = await get(ROLES)
     if (typeof roles !== 'string') return { value: roles, life: 0 }
     const [role = ''] = roles.trim().split('\n')
-    if (!/^[\w+=,.@-]{1,128}$/.test(role)) return failed('the machine has no role')
+    if (!/^[\w+=,.@-]{1,128}$/.test(role)) return failed('the instance has no IAM role')
     const said = await get(`${ROLES}${role}`)
     return read(said, jsonIn(said), 'Token', date)
   }
@@ -158,7 +159,7 @@ async function call(
   ask: Ask | undefined,
   question: CredentialQuestion,
 ): Promise<string | NoCredential> {
-  if (ask === undefined) return { detail: `${WHAT}: nothing in the environment gives any` }
+  if (ask === undefined) return { detail: `${WHAT}: not found in the environment` }
   return fetchText(exchange, ask, question, { what: WHAT, timeout: TIMEOUT })
 }
 
@@ -189,7 +190,7 @@ function read(
   } = found ?? {}
   const sessionToken = found?.[tokenKey]
   if (!isText(accessKeyId) || !isText(secretAccessKey) || !isText(sessionToken)) {
-    return failed('no credentials in the response')
+    return failed('the response contains no credentials')
   }
   // A date, or seconds since 1970.
   const until = typeof end === 'number' ? end * 1_000 : Date.parse(String(end))

@@ -19,8 +19,8 @@ export const awsKeys = (about: string) => ({
     .regex(/^[A-Za-z0-9]{4,128}$/)
     .optional()
     .describe(about),
-  secretAccessKey: secret().optional().describe('The secret access key: its text, or `{file}`.'),
-  sessionToken: secret().optional().describe('The token of temporary credentials.'),
+  secretAccessKey: secret().optional().describe('The secret access key: a string or `{file}`.'),
+  sessionToken: secret().optional().describe('The session token of temporary credentials.'),
 })
 
 /** Half of a credential signs nothing, and must not become that of the environment. */
@@ -28,7 +28,7 @@ export const areWhole: z.core.CheckFn<AwsKeys> = ({ value, issues }) => {
   const { accessKeyId, secretAccessKey, sessionToken } = value
   if (accessKeyId !== undefined && secretAccessKey !== undefined) return
   if ((accessKeyId ?? secretAccessKey ?? sessionToken) === undefined) return
-  const hint = 'give `accessKeyId` and `secretAccessKey`, or neither'
+  const hint = 'set both `accessKeyId` and `secretAccessKey`, or neither'
   const missing = accessKeyId === undefined ? 'accessKeyId' : 'secretAccessKey'
   issues.push(issue(value, `\`${missing}\` is missing`, { rule: 'missing', hint }))
 }

@@ -31,8 +31,8 @@ const id = () =>
     .regex(/^[!-~]+$/)
 
 const clientSecret = () => {
-  const [tenant, client] = [id().describe('The tenant.'), id().describe('The client.')]
-  const own = secret().describe('Its secret: the text, or `{file}`.')
+  const [tenant, client] = [id().describe('The tenant ID.'), id().describe('The client ID.')]
+  const own = secret().describe('The client secret: a string or `{file}`.')
   return z
     .union([
       z.strictObject({ tenantId: tenant, clientId: client, clientSecret: own }),
@@ -44,15 +44,15 @@ const clientSecret = () => {
           clientSecret: one.client_secret,
         })),
     ])
-    .describe('A registered application, by its secret.')
+    .describe('A registered application with a client secret.')
 }
 
 const userAssigned = () =>
   oneOfKeys(
     z.strictObject({
-      clientId: id().optional().describe('By its client id.'),
-      objectId: id().optional().describe('By its object id.'),
-      resourceId: id().optional().describe('By its resource id.'),
+      clientId: id().optional().describe('The client ID of the identity.'),
+      objectId: id().optional().describe('The object ID of the identity.'),
+      resourceId: id().optional().describe('The resource ID of the identity.'),
     }),
     ['clientId', 'objectId', 'resourceId'],
   ).transform(({ clientId, objectId, resourceId }): UserAssigned => {
@@ -69,16 +69,16 @@ const explicit = () =>
         .strictObject({
           userAssignedIdentity: userAssigned()
             .optional()
-            .describe('Which one, if the machine has several.'),
+            .describe('The identity to use if the machine has several.'),
         })
         .optional()
-        .describe('The identity of the machine or of the App Service.'),
+        .describe('The managed identity of the machine or App Service.'),
       workloadIdentity: z
         .strictObject({})
         .optional()
         .describe(
-          'The identity of the pod: `AZURE_TENANT_ID`, `AZURE_CLIENT_ID` and ' +
-            '`AZURE_FEDERATED_TOKEN_FILE` of its environment.',
+          'The workload identity of the pod, from the environment variables `AZURE_TENANT_ID`, `AZURE_CLIENT_ID` and ' +
+            '`AZURE_FEDERATED_TOKEN_FILE`.',
         ),
     }),
     ['clientSecret', 'managedIdentity', 'workloadIdentity'],
@@ -87,13 +87,13 @@ const explicit = () =>
 export const azureIdentity = () =>
   oneOfKeys(
     z.strictObject({
-      explicitConfig: explicit().optional().describe('One identity.'),
+      explicitConfig: explicit().optional().describe('An explicit identity.'),
       implicit: z
         .strictObject({})
         .optional()
         .describe(
-          'That of the environment: a client secret (`AZURE_CLIENT_SECRET`), a workload identity, ' +
-            'else the managed identity of the machine.',
+          'The identity from the environment: a client secret (`AZURE_CLIENT_SECRET`), a workload identity, ' +
+            'or else the managed identity of the machine.',
         ),
       scope: z
         .string()
@@ -101,8 +101,8 @@ export const azureIdentity = () =>
         .regex(/^[!-~]+$/)
         .optional()
         .describe(
-          'What the token is for. By default `https://cognitiveservices.azure.com/.default`, and ' +
-            '`https://ai.azure.com/.default` for hosts of Foundry.',
+          'The scope of the token. Defaults to `https://cognitiveservices.azure.com/.default`, or ' +
+            '`https://ai.azure.com/.default` for Foundry hosts.',
         ),
     }),
     ['explicitConfig', 'implicit'],
@@ -120,8 +120,8 @@ export const azureIdentity = () =>
 export const azureCredential = () =>
   oneOfKeys(
     z.strictObject({
-      key: keyText().optional().describe('The key of the resource: its text, or `{file}`.'),
-      azure: azureIdentity().optional().describe('A token of Microsoft Entra ID.'),
+      key: keyText().optional().describe('The API key of the resource: a string or `{file}`.'),
+      azure: azureIdentity().optional().describe('A Microsoft Entra ID token.'),
     }),
     ['key', 'azure'],
-  ).describe('The credential that the service is sent.')
+  ).describe('The credential to send to the service.')

@@ -90,7 +90,7 @@ function bySecret(
   const post = tokenEndpoint(tenant, env, connect)
   return async (scope) => {
     const own = read()
-    if (own === undefined || own === '') return { detail: 'the client secret has no text' }
+    if (own === undefined || own === '') return { detail: 'the client secret is empty' }
     return post({ client_id: client, client_secret: own, scope })
   }
 }
@@ -136,7 +136,7 @@ function fromMachine(user: UserAssigned | undefined, env: Environment, connect: 
   const path = isHosted ? pathname : '/metadata/identity/oauth2/token'
   const version = isHosted ? '2019-08-01' : '2018-02-01'
   return (scope) => {
-    if (ask === undefined) return Promise.resolve({ detail: 'no identity of a machine' })
+    if (ask === undefined) return Promise.resolve({ detail: 'no managed identity is available' })
     const resource = scope.replace(/\/\.default$/, '')
     const query = new URLSearchParams({ 'api-version': version, resource })
     if (user !== undefined)
@@ -169,10 +169,11 @@ function readToken(text: string): Fetched<string> {
   try {
     said = JSON.parse(text)
   } catch {
-    return failed('not JSON')
+    return failed('the response is not JSON')
   }
   const token = said?.access_token
-  if (typeof token !== 'string' || !isSendable(token)) return failed('no token in the response')
+  if (typeof token !== 'string' || !isSendable(token))
+    return failed('the response contains no token')
   // Machines write the number as a string.
   const seconds = Number(said?.expires_in)
   return { value: token, life: seconds > 0 ? seconds * 1_000 : DEFAULT_LIFE }

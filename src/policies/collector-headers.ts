@@ -10,7 +10,7 @@ export const collectorHeaders = () =>
     .record(headerName(), secret())
     .optional()
     .describe(
-      'Headers of requests to the collector: by name, each its text or `{file}`, which is never shown.',
+      'Headers of requests to the collector, by name: a string or `{file}` each. Values are never shown.',
     )
 
 /** One whose text is not known, or cannot be sent, is left out: the collector rejects what it gets. */

@@ -37,7 +37,9 @@ export function appliesAlways(value: unknown): boolean {
 export const conditionOf = (guards: boolean) => ({
   condition: expression(guards ? 'rule' : 'bool')
     .optional()
-    .describe('When it applies. Optional in the last entry, which then applies to the rest.'),
+    .describe(
+      'When the entry applies. Optional in the last entry, which then applies to all other requests.',
+    ),
 })
 
 /** The list of `conditional`, of which only the last entry may be without a condition. */
@@ -51,8 +53,11 @@ export function entriesOf<E extends z.ZodType<{ readonly condition?: string | un
     .check(({ value, issues }) => {
       const index = value.findIndex(({ condition }) => condition === undefined)
       if (index < 0 || index === value.length - 1) return
-      const params = { rule: 'missing', hint: 'add `condition`, or move it to the end' } as const
-      const message = 'only the last entry may leave out `condition`: none after it ever applies'
+      const params = {
+        rule: 'missing',
+        hint: 'add `condition`, or move the entry to the end',
+      } as const
+      const message = 'only the last entry can omit `condition`: later entries would never apply'
       issues.push(issue(value, message, params, [index]))
     })
 }
@@ -61,7 +66,7 @@ export function entriesOf<E extends z.ZodType<{ readonly condition?: string | un
 export function orConditional<T extends z.ZodType, E extends z.ZodType<Entry>>(plain: T, entry: E) {
   const listed = z.strictObject({
     conditional: entriesOf(entry).describe(
-      'Several of them: the first whose condition is true applies, if any.',
+      'Alternatives: the first entry whose condition is true applies, if any.',
     ),
   })
   return z.union([plain, listed]).describe(plain.description ?? '')

@@ -27,14 +27,14 @@ const PLACES = {
   header: z
     .strictObject({
       name: headerName().describe('The name of the header.'),
-      prefix: z.string().max(64).prefault('').describe('The text before the credential.'),
+      prefix: z.string().max(64).prefault('').describe('The prefix of the credential.'),
     })
     .optional()
     .describe('In a header.'),
   queryParameter: z
-    .strictObject({ name: z.string().min(1).max(256).describe('The name of the parameter.') })
+    .strictObject({ name: z.string().min(1).max(256).describe('The name of the query parameter.') })
     .optional()
-    .describe('In the query.'),
+    .describe('In a query parameter.'),
   cookie: z
     .strictObject({ name: token().describe('The name of the cookie.') })
     .optional()
@@ -44,7 +44,9 @@ const PLACES = {
 const location = oneOfKeys(
   z.strictObject({
     ...PLACES,
-    expression: expression('string').optional().describe('Wherever the expression finds it.'),
+    expression: expression('string')
+      .optional()
+      .describe('A CEL expression that returns the credential.'),
   }),
   ['header', 'queryParameter', 'cookie', 'expression'],
 )
@@ -59,7 +61,7 @@ const sent = oneOfKeys(z.strictObject(PLACES), ['header', 'queryParameter', 'coo
   .meta({ id: 'sent-credential-location' })
 
 /** Where in a request to a backend the credential is put. */
-export const sentLocation = () => sent.describe('Where the credential is put.')
+export const sentLocation = () => sent.describe('Where to put the credential.')
 
 interface Places {
   readonly header?: { readonly name: string; readonly prefix: string } | undefined
@@ -80,5 +82,5 @@ export const credentialLocation = (prefix: string) =>
   location
     .prefault({ header: { name: 'authorization', prefix } })
     .describe(
-      `Where the credential is; by default in the Authorization header, after \`${prefix}\`.`,
+      `Where to find the credential. By default, in the Authorization header, after \`${prefix}\`.`,
     )

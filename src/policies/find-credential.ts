@@ -66,7 +66,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-const REPEATED = new BadCredential('repeated', 'the request has several')
+const REPEATED = new BadCredential('repeated', 'the request has several credentials')
 
 /**
  * RFC 9110 §11.1: the scheme is case-insensitive. Several headers of the name come as one, with a

@@ -47,7 +47,7 @@ export function grpcMessage(answer: Answer): Uint8Array | string {
   return only === undefined || messages.length > 1 ? NO_MESSAGE : only
 }
 
-const NO_MESSAGE = 'no message of gRPC'
+const NO_MESSAGE = 'invalid gRPC message'
 
 /** All messages of the response, or why there are none. */
 export function grpcMessages({
@@ -58,7 +58,7 @@ export function grpcMessages({
 }: Answer): readonly Uint8Array[] | string {
   if (status !== 200) return `status ${status}`
   const grpcStatus = trailers.get('grpc-status') ?? headers.get('grpc-status')
-  if (grpcStatus !== '0') return `gRPC status ${grpcStatus ?? 'absent'}`
+  if (grpcStatus !== '0') return `gRPC status ${grpcStatus ?? 'missing'}`
   const content = Buffer.from(body.buffer, body.byteOffset, body.length)
   const messages: Uint8Array[] = []
   for (let at = 0; at < content.length; ) {

@@ -31,7 +31,7 @@ export const fieldName = () =>
   headerName().check(({ value, issues }) => {
     const hint = MANAGED_HEADERS[value.toLowerCase()]
     if (hint === undefined) return
-    issues.push(issue(value, `\`${value}\` cannot be changed here`, { rule: 'malformed', hint }))
+    issues.push(issue(value, `\`${value}\` cannot be changed`, { rule: 'malformed', hint }))
   })
 
 const mapping = () =>
@@ -49,8 +49,8 @@ const list = () =>
   z
     .array(
       z.strictObject({
-        name: fieldName().describe('Its name.'),
-        value: headerValue().describe('Its value.'),
+        name: fieldName().describe('The name of the header.'),
+        value: headerValue().describe('The value of the header.'),
       }),
     )
     .max(64)
@@ -60,7 +60,10 @@ const list = () =>
       }
     })
 
-const SAME = { rule: 'excludes', hint: 'keep one: names of headers have no case' } as const
+const SAME = {
+  rule: 'excludes',
+  hint: 'remove one of them: header names are case-insensitive',
+} as const
 const same = (twin: string, name: string) => `\`${twin}\` and \`${name}\` are the same header`
 
 function* twins(names: readonly string[]): Generator<readonly [string, string, number]> {
@@ -77,8 +80,8 @@ const fields = () => z.union([mapping(), list()]).prefault({})
 export const headerChanges = () =>
   z.strictObject({
     set: fields().describe(
-      'Headers that get this one value: name to value, or a list of `name` and `value`.',
+      'Headers to set, replacing existing values: a mapping of names to values, or a list of `name` and `value`.',
     ),
-    add: fields().describe('Headers that get a further value, in the same form.'),
-    remove: z.array(fieldName()).max(64).prefault([]).describe('Headers that are removed.'),
+    add: fields().describe('Headers to add, keeping existing values, in the same format.'),
+    remove: z.array(fieldName()).max(64).prefault([]).describe('Headers to remove.'),
   })

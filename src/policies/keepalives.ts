@@ -4,13 +4,15 @@ import { duration } from './scalars.ts'
 /** TCP keep-alive. */
 export const keepalives = () =>
   z.strictObject({
-    enabled: z.boolean().prefault(true).describe('Whether idle connections are probed.'),
-    time: duration().prefault('3m').describe('How long a connection is idle before that.'),
-    interval: duration().prefault('3m').describe('How long between two probes.'),
+    enabled: z.boolean().prefault(true).describe('Whether to probe idle connections.'),
+    time: duration()
+      .prefault('3m')
+      .describe('How long a connection must be idle before the first probe.'),
+    interval: duration().prefault('3m').describe('The time between probes.'),
     retries: z
       .int()
       .min(1)
       .max(64)
       .prefault(9)
-      .describe('Unanswered probes after which the connection is closed.'),
+      .describe('The number of unanswered probes after which the connection is closed.'),
   })

@@ -11,7 +11,7 @@ export type KeySet =
   | { readonly kind: 'local'; readonly keys: Material }
   | { readonly kind: 'remote'; readonly url: string; readonly cacheDuration: number }
 
-const HINT = 'write {"keys": [{"kty": "RSA", "kid": "…", "n": "…", "e": "AQAB"}]}'
+const HINT = 'use {"keys": [{"kty": "RSA", "kid": "…", "n": "…", "e": "AQAB"}]}'
 
 const keyText = () =>
   z
@@ -31,7 +31,7 @@ const keyFile = () =>
   file((text) => {
     const problem = keySetProblem(text)
     const message = `the file is not a JSON Web Key Set: ${problem}`
-    return problem === undefined ? undefined : { message, hint: `${HINT} in it` }
+    return problem === undefined ? undefined : { message, hint: `in the file, ${HINT}` }
   })
 
 /** Only the outline: each key is judged when it is imported. */
@@ -39,7 +39,7 @@ function keySetProblem(text: string): string | undefined {
   const written = readKeySet(text)
   if (typeof written === 'string') return written
   const isKey = (key: unknown) => typeof (key as { kty?: unknown } | null)?.kty === 'string'
-  return written.every(isKey) ? undefined : 'a key of it has no `kty`'
+  return written.every(isKey) ? undefined : 'a key has no `kty`'
 }
 
 const keys = z
@@ -47,12 +47,12 @@ const keys = z
     keyText(),
     oneOfKeys(
       z.strictObject({
-        inline: keyText().optional().describe('The key set as JSON text.'),
-        file: keyFile().optional().describe('The path of a file with the key set.'),
-        url: url().optional().describe('Where to fetch the key set.'),
+        inline: keyText().optional().describe('The key set as a JSON string.'),
+        file: keyFile().optional().describe('The path of a file that contains the key set.'),
+        url: url().optional().describe('The URL to fetch the key set from.'),
         cacheDuration: duration()
           .prefault('15m')
-          .describe('How long a fetched key set is fresh. With `url`.'),
+          .describe('How long a fetched key set is cached. Requires `url`.'),
       }),
       ['inline', 'file', 'url'],
     ),
@@ -66,8 +66,7 @@ const keys = z
   })
   .meta({ id: 'key-set' })
 
-export const keySet = () =>
-  keys.describe('The keys: `inline`, `file`, `url`, or the JSON text itself.')
+export const keySet = () => keys.describe('The keys: `inline`, `file`, `url` or a JSON string.')
 
 const MAX_KEYS = 256
 
@@ -75,7 +74,7 @@ const MAX_KEYS = 256
 export function readKeySet(text: string): readonly Value[] | string {
   const set = readJson(text, { duplicates: 'refuse' })
   if (set === undefined) {
-    return readJson(text) === undefined ? 'it is not JSON' : 'it has a name twice'
+    return readJson(text) === undefined ? 'it is not valid JSON' : 'it contains a duplicate name'
   }
   const keys = isPlainObject(set) && Object.hasOwn(set, 'keys') ? set['keys'] : undefined
   if (!Array.isArray(keys)) return 'it has no `keys`'

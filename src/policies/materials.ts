@@ -16,12 +16,12 @@ const path = (check?: CheckText) =>
     check === undefined ? { is: 'path' } : { is: 'path', check },
   )
 const inFile = (check?: CheckText) =>
-  z.strictObject({ file: path(check).describe('The path of a file with the text.') })
-const inPlace = () => z.strictObject({ inline: z.string().min(1).describe('The text itself.') })
+  z.strictObject({ file: path(check).describe('The path of a file with the content.') })
+const inPlace = () => z.strictObject({ inline: z.string().min(1).describe('The content itself.') })
 const secretString = () => annotate(z.string().min(1), { is: 'secret' })
 const secretInPlace = () =>
   z.strictObject({
-    inline: annotate(z.string().min(1).describe('The text itself.'), { is: 'secret' }),
+    inline: annotate(z.string().min(1).describe('The content itself.'), { is: 'secret' }),
   })
 
 /** The path of a file, whose text must stand the check. */

@@ -4,7 +4,7 @@ import { scalar } from './scalars.ts'
 export const origin = () =>
   scalar<string>({
     what: 'an origin',
-    hint: 'write *, https://app.example.com or https://*.example.com, without a path',
+    hint: 'use *, https://app.example.com or https://*.example.com, without a path',
     pattern:
       /^(\*|null|[a-z][a-z0-9+.-]*:\/\/(\*|(\*\.)?[A-Za-z0-9._-]+|\[[0-9a-fA-F:]+\])(:([0-9]{1,5}|\*))?)$/,
     parse: (text) => text.toLowerCase(),
@@ -13,8 +13,8 @@ export const origin = () =>
 /** Some sites, never all of them: `*` and `null` are none. */
 export const trustedOrigin = () =>
   scalar<string>({
-    what: 'the origin of a site',
-    hint: 'write https://app.example.com or https://*.example.com, without a path',
+    what: 'a site origin',
+    hint: 'use https://app.example.com or https://*.example.com, without a path',
     pattern:
       /^[a-z][a-z0-9+.-]*:\/\/((\*\.)?[A-Za-z0-9._-]+|\[[0-9a-fA-F:]+\])(:([0-9]{1,5}|\*))?$/,
     parse: (text) => text.toLowerCase(),

@@ -12,15 +12,15 @@ export type NewPath =
 const hostText = () =>
   scalar<string>({
     what: 'a host',
-    hint: 'write a name such as example.com, without a scheme or a path',
+    hint: 'use a name such as example.com, without a scheme or path',
     pattern: /^([A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\])$/,
     parse: (text) => text.toLowerCase(),
   })
 
 const fullText = () =>
   scalar<{ readonly host: string; readonly port?: number }>({
-    what: 'a host with its port',
-    hint: 'write host or host:port',
+    what: 'a host or host:port',
+    hint: 'use host or host:port',
     pattern: /^([A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?$/,
     parse: (text) => {
       const [, host = '', port] = /^(\[.*\]|[^:]*)(?::(\d+))?$/.exec(text) ?? []
@@ -37,9 +37,9 @@ export const authority = () =>
       z.enum(['auto', 'none']),
       oneOfKeys(
         z.strictObject({
-          full: fullText().optional().describe('Host and port.'),
-          host: hostText().optional().describe('The host; the port stays.'),
-          port: z.int().min(1).max(65_535).optional().describe('The port; the host stays.'),
+          full: fullText().optional().describe('The host and port.'),
+          host: hostText().optional().describe('The host. The port is kept.'),
+          port: z.int().min(1).max(65_535).optional().describe('The port. The host is kept.'),
         }),
         ['full', 'host', 'port'],
       ),
@@ -53,8 +53,8 @@ export const authority = () =>
 export const newPath = () =>
   oneOfKeys(
     z.strictObject({
-      full: sentPath().optional().describe('The whole path.'),
-      prefix: sentPath().optional().describe('What takes the place of the matched prefix.'),
+      full: sentPath().optional().describe('The full path.'),
+      prefix: sentPath().optional().describe('The replacement for the matched prefix.'),
     }),
     ['full', 'prefix'],
   ).transform(({ full, prefix }): NewPath => {

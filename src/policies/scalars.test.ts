@@ -63,7 +63,7 @@ const TABLE: readonly [name: string, schema: z.ZodType, rows: readonly [unknown,
     ],
   ],
   [
-    'the name of a header',
+    'a header name',
     scalars.headerName(),
     [
       ['X-Api-Key', 'X-Api-Key'],
@@ -149,7 +149,7 @@ for (const [name, schema, rows] of TABLE) {
   })
 }
 
-describe('the address of a host', () => {
+describe('a host address', () => {
   for (const [text, target] of [
     ['api:8080', { kind: 'host', host: 'api', port: 8080 }],
     ['API.example.com:80', { kind: 'host', host: 'api.example.com', port: 80 }],

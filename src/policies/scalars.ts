@@ -27,7 +27,8 @@ export function formOf(schema: z.core.$ZodType) {
 
 /** Text with a form of its own, turned into what it means. */
 export function scalar<T>({ what, hint, pattern, maxLength = 2048, parse }: ScalarText<T>) {
-  const meta = { title: what.replace(/^(an?|the) /, '') }
+  const title = withoutArticle(what)
+  const meta = { title }
   const text = z
     .string()
     .max(maxLength)
@@ -37,9 +38,13 @@ export function scalar<T>({ what, hint, pattern, maxLength = 2048, parse }: Scal
   return text.transform((text, context): T => {
     const value = read(text)
     if (value !== undefined) return value
-    context.issues.push(issue(text, `this is not ${what}`, { rule: 'malformed', hint }))
+    context.issues.push(issue(text, `invalid ${title}`, { rule: 'malformed', hint }))
     return z.NEVER
   })
+}
+
+function withoutArticle(what: string): string {
+  return what.replace(/^(an?|the) /, '')
 }
 
 function checked(options: Omit<ScalarText<string>, 'parse'> & { readonly pattern: RegExp }) {
@@ -71,7 +76,7 @@ const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 10
 export const duration = () =>
   scalar<number>({
     what: 'a duration',
-    hint: 'write a number and a unit, such as 500ms, 10s or 1m30s',
+    hint: 'use a number and a unit, such as 500ms, 10s or 1m30s',
     pattern: /^([0-9]{1,9}(\.[0-9]{1,3})?(h|ms|m|s)){1,4}$/,
     parse: (text) => {
       let sum = 0
@@ -99,7 +104,7 @@ export const byteSize = () =>
     z.int().min(0).max(Number.MAX_SAFE_INTEGER),
     scalar<number>({
       what: 'a size',
-      hint: 'write bytes, or a number and a unit, such as 64Ki, 2Mi or 1G',
+      hint: 'use a number of bytes, or a number and a unit, such as 64Ki, 2Mi or 1G',
       pattern: /^([0-9]{1,15}|[0-9]{1,12}(k|K|Ki)|[0-9]{1,9}(M|Mi)|[0-9]{1,6}(G|Gi))$/,
       parse: (text) => {
         const [, number = '', unit = ''] = /^([0-9]+)(.*)$/.exec(text) ?? []
@@ -118,7 +123,7 @@ const HOSTNAME = new RegExp(`^(\\*\\.)?(${LABEL}\\.)*${LABEL}\\.?$`, 'i')
 export const hostname = () =>
   scalar<string>({
     what: 'a hostname',
-    hint: 'write a name such as api.example.com, or *.example.com for all names below it',
+    hint: 'use a name such as api.example.com, or *.example.com for all subdomains',
     maxLength: 254,
     parse: (text) =>
       text === '*' || HOSTNAME.test(text) ? text.toLowerCase().replace(/\.$/, '') : undefined,
@@ -128,16 +133,16 @@ export const hostname = () =>
 export const name = () =>
   checked({
     what: 'a name',
-    hint: 'letters, digits and . _ - / are fine; begin with a letter or a digit',
+    hint: 'use letters, digits and . _ - /, starting with a letter or digit',
     pattern: /^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$/,
     maxLength: 253,
   })
 
-const HEADER_NAME = "letters, digits and !#$%&'*+-.^_`|~ are allowed (RFC 9110)"
+const HEADER_NAME = "use letters, digits and !#$%&'*+-.^_`|~ (RFC 9110)"
 
 export const headerName = (hint = HEADER_NAME) =>
   checked({
-    what: 'the name of a header',
+    what: 'a header name',
     hint,
     pattern: /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/,
     maxLength: 256,
@@ -145,8 +150,8 @@ export const headerName = (hint = HEADER_NAME) =>
 
 export const headerValue = () =>
   scalar<string>({
-    what: 'the value of a header',
-    hint: 'line breaks and control characters cannot be sent (RFC 9110)',
+    what: 'a header value',
+    hint: 'line breaks and control characters are not allowed (RFC 9110)',
     maxLength: 8192,
     parse: (text) => {
       const isClean = [...text].every((c) => c === '\t' || (c >= ' ' && c !== '\x7f'))
@@ -157,7 +162,7 @@ export const headerValue = () =>
 export const url = () =>
   scalar<string>({
     what: 'a URL',
-    hint: 'write http:// or https://, a host, and a path if need be',
+    hint: 'use http:// or https://, a host and an optional path',
     pattern: /^https?:\/\/[^\s?#@]+(?:\?[^\s#]*)?$/,
     parse: (text) => (URL.canParse(text) ? text : undefined),
   })
@@ -173,8 +178,8 @@ export const confidentialUrl = (what: string) =>
       const isLocal = /^(localhost|\[::1\]|127(\.\d+){3})$/.test(url?.hostname ?? '')
       const isPlain = url?.username === '' && url.password === ''
       if (isPlain && (url.protocol === 'https:' || (url.protocol === 'http:' && isLocal))) return
-      const hint = 'write https://…; http:// is for this machine alone'
-      issues.push(issue(value, `this is not ${what}`, { rule: 'malformed', hint }))
+      const hint = 'use https://…; http:// is only allowed for the local machine'
+      issues.push(issue(value, `invalid ${withoutArticle(what)}`, { rule: 'malformed', hint }))
     })
 
 /** A CEL expression; it is compiled for the stage at which it runs. */
@@ -187,9 +192,9 @@ export const expression = (result: ResultType, stage?: Stage) => {
 type Stage = NonNullable<Extract<Annotation, { is: 'expression' }>['stage']>
 
 const TITLES: Readonly<Record<ResultType, string>> = {
-  bool: 'CEL expression, true or false',
-  rule: 'CEL expression, true or false',
-  string: 'CEL expression, text',
+  bool: 'CEL expression that returns a bool',
+  rule: 'CEL expression that returns a bool',
+  string: 'CEL expression that returns a string',
   any: 'CEL expression',
 }
 
@@ -197,7 +202,7 @@ export const tlsVersion = () =>
   z.union([
     z.literal([1.2, 1.3]).transform((version) => (version === 1.2 ? '1.2' : '1.3')),
     scalar<'1.2' | '1.3'>({
-      what: 'a version of TLS',
+      what: 'a TLS version',
       hint: '1.2 and 1.3 are supported',
       pattern: /^([Tt][Ll][Ss])?([vV]|_V)?1[._][23]$/,
       parse: (text) => (text.endsWith('2') ? '1.2' : '1.3'),
@@ -208,7 +213,7 @@ export const tlsVersion = () =>
 export const regex = () =>
   scalar<string>({
     what: 'a regular expression',
-    hint: 'the syntax is that of RE2: no look-around and no back-references',
+    hint: 'use RE2 syntax: look-around and back-references are not supported',
     maxLength: 4096,
     parse: (text) => (compilePattern(text) === undefined ? undefined : text),
   })

@@ -269,7 +269,7 @@ function authentication(
 
 export function policySchema(kind: string): z.ZodType {
   const found = POLICY_SCHEMAS.find((policy) => policy.kind === kind)
-  if (found === undefined) throw new Error(`no policy is called ${kind}`)
+  if (found === undefined) throw new Error(`unknown policy ${kind}`)
   return found.schema
 }
 

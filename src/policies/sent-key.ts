@@ -5,7 +5,7 @@ import { issue } from './shapes.ts'
 
 const HINT =
   // biome-ignore lint/suspicious/noTemplateCurlyInString: this is what a file says
-  'take it from a file with `key: { file: PATH }`, or from the environment with `key: ${NAME}`'
+  'read it from a file with `key: { file: PATH }`, or from the environment with `key: ${NAME}`'
 
 /** RFC 9110 §5.5; blanks and line ends around it are not part of the key. */
 export function isSendable(key: string): boolean {
@@ -16,15 +16,15 @@ const sendable: CheckText = (text) =>
   isSendable(text.trim())
     ? undefined
     : {
-        message: 'the file has no key that can be sent',
-        hint: 'put the key alone into it, on one line, in ASCII',
+        message: 'the file does not contain a key that can be sent in a header',
+        hint: 'the file must contain only the key, on one line, in ASCII',
       }
 
 const plainKey = () =>
   annotate(z.string().min(1).max(8192), { is: 'credential', hint: HINT }).check(
     ({ value, issues }) => {
       if (isSendable(value.trim())) return
-      const params = { rule: 'malformed', hint: 'a key is one line of ASCII' } as const
+      const params = { rule: 'malformed', hint: 'a key must be a single line of ASCII' } as const
       issues.push(issue('', 'this key cannot be sent in a header', params))
     },
   )
@@ -34,7 +34,7 @@ const keyFile = () =>
     file: annotate(z.string().min(1).max(4096).meta({ title: 'path' }), {
       is: 'path',
       check: sendable,
-    }).describe('The path of a file with the key.'),
+    }).describe('The path of a file that contains the key.'),
   })
 
 /** A key: its text, or `{file}`; never shown. */
@@ -43,5 +43,5 @@ export const keyText = () => z.union([plainKey(), keyFile()]).transform(toSecret
 /** For a service that a policy calls itself. */
 export const keyCredential = () =>
   z
-    .strictObject({ key: keyText().describe('The key: its text, or `{file}`.') })
-    .describe('The credential that the service is sent.')
+    .strictObject({ key: keyText().describe('The key: a string or `{file}`.') })
+    .describe('The credential to send to the service.')

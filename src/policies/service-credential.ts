@@ -17,7 +17,7 @@ export function sentKey(key: SecretRef | undefined, name: string, prefix: string
   const text = (key && secretText(key)?.trim()) ?? ''
   const found = isSendable(text)
     ? ([name, `${prefix}${text}`] as const)
-    : { detail: 'there is no key' }
+    : { detail: 'the key is empty' }
   return () => Promise.resolve(found)
 }
 

@@ -36,8 +36,8 @@ function isFitValue(value: string): boolean {
 /** The first header that no message can have; those that others write are left out. */
 export function unwritable(headers: readonly Header[]): string | undefined {
   for (const [name, value] of headers) {
-    if (!isToken(name)) return 'a header whose name is not valid'
-    if (!OWN.has(name.toLowerCase()) && !isFitValue(value)) return `the header ${name}`
+    if (!isToken(name)) return 'a header with an invalid name'
+    if (!OWN.has(name.toLowerCase()) && !isFitValue(value)) return `header ${name}`
   }
   return undefined
 }

@@ -44,8 +44,8 @@ export function oneOfKeys<T extends z.ZodType>(schema: T, ...groups: readonly st
           ? issue(value, `one of ${choices} must be set`, { rule: 'missing' })
           : issue(
               value,
-              `${present.map((key) => `\`${key}\``).join(' and ')} exclude each other`,
-              { rule: 'excludes', hint: `keep one of ${choices}` },
+              `${present.map((key) => `\`${key}\``).join(' and ')} are mutually exclusive`,
+              { rule: 'excludes', hint: `set only one of ${choices}` },
               [present[1] as string],
             ),
       )
@@ -69,7 +69,7 @@ export function aliased<T extends z.ZodRawShape>(
   for (const [alias, key] of Object.entries(aliases)) {
     // A default would look as if both were written: it is filled in behind.
     written[key] = optionally(withoutDefault(own(key)))
-    written[alias] = required(own(key)).optional().describe(`The same as \`${key}\`.`)
+    written[alias] = required(own(key)).optional().describe(`An alias of \`${key}\`.`)
   }
   const checked = z.strictObject(written).check((payload) => {
     const value = payload.value as Readonly<Record<string, unknown>>
@@ -79,8 +79,8 @@ export function aliased<T extends z.ZodRawShape>(
         if (isMissing) payload.issues.push(missing(key))
         continue
       }
-      const message = `\`${alias}\` and \`${key}\` are the same thing, given twice`
-      const params = { rule: 'excludes', hint: `keep \`${key}\`` } as const
+      const message = `\`${alias}\` and \`${key}\` are two names for the same setting`
+      const params = { rule: 'excludes', hint: `remove \`${alias}\`` } as const
       payload.issues.push(issue(value, message, params, [alias]))
     }
   })

@@ -9,8 +9,8 @@ export type HostTarget = Extract<Target, { readonly kind: 'host' | 'unix' }>
 
 export const host = () =>
   scalar<HostTarget>({
-    what: 'the address of a host',
-    hint: 'write host:port, a URL such as https://host, or unix:/path/to/socket',
+    what: 'a host address',
+    hint: 'use host:port, a URL such as https://host, or unix:/path/to/socket',
     parse: parseHost,
   })
 
@@ -37,7 +37,7 @@ export const backendName = () => annotate(name(), { is: 'backend' })
 export const service = () =>
   z
     .strictObject({
-      name: name().describe('The name of the service; `namespace/name` is fine too.'),
+      name: name().describe('The name of the service, optionally as `namespace/name`.'),
       namespace: name().optional().describe('The namespace of the service.'),
       port: port().describe('The port of the service.'),
     })
@@ -54,7 +54,7 @@ export const service = () =>
 /** The keys that say which backend is meant; exactly one of them. */
 export const targetShape = {
   host: host().optional().describe('The address to call.'),
-  service: service().optional().describe('A Kubernetes service.'),
+  service: service().optional().describe('A Kubernetes Service.'),
   backend: backendName().optional().describe('The name of a backend.'),
 }
 

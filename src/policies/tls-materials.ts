@@ -7,17 +7,17 @@ import { type SecretRef, secretText } from '../model/secret.ts'
 /** What is wrong with the key of a certificate, or with either. */
 export function pairProblem({ text }: Material, ref: SecretRef): string | undefined {
   const certificate = attempt(() => new X509Certificate(text))
-  if (certificate === undefined) return 'the certificate is none'
+  if (certificate === undefined) return 'the certificate is not valid PEM'
   const secret = secretText(ref)
   if (secret === undefined) return `the key \`${ref.secretRef}\` is missing`
   const key = attempt(() => createPrivateKey(secret))
-  if (key === undefined) return 'the key is none, or has a password'
-  return certificate.checkPrivateKey(key) ? undefined : 'the key is not that of the certificate'
+  if (key === undefined) return 'the key is not a PEM private key, or is encrypted'
+  return certificate.checkPrivateKey(key) ? undefined : 'the key does not match the certificate'
 }
 
 export function rootProblem(root: Material | undefined): string | undefined {
   if (root === undefined || attempt(() => new X509Certificate(root.text)) !== undefined) return
-  return 'there is no certificate of an authority in `root`'
+  return '`root` does not contain a CA certificate'
 }
 
 function attempt<T>(make: () => T): T | undefined {
@@ -32,7 +32,7 @@ function attempt<T>(make: () => T): T | undefined {
 export function backendMaterialFaults({ value, origin }: ValidPolicy): readonly Diagnostic[] {
   const { root, cert, key } = value as { root?: Material; cert?: Material; key?: SecretRef }
   const pair = cert === undefined || key === undefined ? undefined : pairProblem(cert, key)
-  return materialFaults([pair, rootProblem(root)], 'towards the backend', origin)
+  return materialFaults([pair, rootProblem(root)], 'to the backend', origin)
 }
 
 export function materialFaults(
@@ -43,7 +43,7 @@ export function materialFaults(
   return problems.flatMap((problem) => {
     if (problem === undefined) return []
     const message = `TLS ${what} cannot be set up: ${problem}`
-    const hint = 'check the certificate and the key: are they in PEM form, and of each other?'
+    const hint = 'make sure both are PEM files and belong together'
     return [{ code: 'PC0402', severity: 'error', message, hint, origin }]
   })
 }

@@ -19,23 +19,23 @@ routes: [{ backends: [{ host: "https://127.0.0.1:1", policies: { backendTLS: { $
 
   for (const [title, text, message] of [
     ['a pair', listener(one.cert, one.key), undefined],
-    ['the key of another', listener(one.cert, other.key), 'the key is not that of the certificate'],
-    ['the two swapped', listener(one.key, one.cert), 'the certificate is none'],
+    ['the key of another', listener(one.cert, other.key), 'the key does not match the certificate'],
+    ['the two swapped', listener(one.key, one.cert), 'the certificate is not valid PEM'],
     [
       'a certificate as the key',
       listener(one.cert, one.cert),
-      'the key is none, or has a password',
+      'the key is not a PEM private key, or is encrypted',
     ],
     ['an authority of a backend', backend(`root: ${inline(authority.cert)}`), undefined],
     [
       'an authority that is none',
       backend(`root: ${inline(one.key)}`),
-      'there is no certificate of an authority in `root`',
+      '`root` does not contain a CA certificate',
     ],
     [
       'the key of another, towards a backend',
       backend(`cert: ${inline(one.cert)}, key: ${inline(other.key)}`),
-      'the key is not that of the certificate',
+      'the key does not match the certificate',
     ],
   ] as const) {
     it(`${title}: ${message ?? 'fine'}`, async () => {

@@ -64,7 +64,15 @@ routes:${route('asked', asked)}${route('gone', gone)}${route('plain', gone, ', f
     ['a failure of it', '/asked', 500, 403, 'unavailable', 'status 500', undefined],
     ['a service that is down', '/gone', 0, 403, 'unavailable', 'connect-refused', undefined],
     ['one that says so plainly', '/plain', 0, 503, 'unavailable', 'connect-refused', undefined],
-    ['a long body', '/whole', 200, 413, 'too-large', 'the body cannot be shown', 'a long one'],
+    [
+      'a long body',
+      '/whole',
+      200,
+      413,
+      'too-large',
+      'the body is too large to send to the service',
+      'a long one',
+    ],
   ] as const) {
     it(`${what}: ${expected}, recorded as ${reason}: ${detail}`, async () => {
       status = answers

@@ -235,7 +235,7 @@ describe('backendAuth that cannot be', () => {
     ['{ oauthTokenExchange: { a: 1 } }', /`tokenEndpoint` is missing/],
     ['{ crossAppAccess: {} }', /token exchange is not supported yet/],
     ['{}', /one of `key`, `passthrough`/],
-    ['{ key: a, passthrough: {} }', /exclude each other/],
+    ['{ key: a, passthrough: {} }', /are mutually exclusive/],
     ['{ key: "a\\r\\nx-evil: 1" }', /cannot be sent/],
   ] as const) {
     it(`${auth} is an error`, () => {

@@ -322,8 +322,8 @@ describe('identity providers behind the gateway', () => {
 
   for (const [what, more, message] of [
     ['without metadata', { resourceMetadata: undefined }, '`resourceMetadata` is missing'],
-    ['a secret for others', { clientSecret: 'x' }, 'the gateway sends no requests for tokens'],
-    ['no URL', { issuer: 'x', jwks: '{"keys":[]}' }, '`provider` is for one issuer'],
+    ['a secret for others', { clientSecret: 'x' }, 'the gateway does not send token requests'],
+    ['no URL', { issuer: 'x', jwks: '{"keys":[]}' }, '`provider` requires a single issuer'],
     [
       'a client without a provider',
       { provider: undefined, clientId: 'x' },

@@ -223,7 +223,7 @@ describe('guards that are services of vendors', () => {
 
     it('must look for something', () => {
       const [message] = errorsOf({ request: [guard({ analyzeText: undefined })] })
-      assert.match(message ?? '', /nothing would be looked for/)
+      assert.match(message ?? '', /no analysis is enabled/)
     })
   })
 
@@ -277,7 +277,7 @@ describe('guards that are services of vendors', () => {
 
     it('say one thing', () => {
       const [message] = errorsOf({ request: [regex({ body, message: 'no' })] })
-      assert.match(message ?? '', /`message` and `body` exclude each other/)
+      assert.match(message ?? '', /`message` and `body` are mutually exclusive/)
     })
   })
 })

@@ -186,6 +186,6 @@ describe('tokens for backends by exchange', () => {
   it('are good for a server that is named', () => {
     const text = config.replace(`"audiences":["${AUDIENCE}"],`, '')
     const { diagnostics } = loadText(text, 'gateway.yaml', { environment: {} }).result
-    assert.ok(diagnostics.some(({ message }) => message.includes('good for any server')))
+    assert.ok(diagnostics.some(({ message }) => message.includes('valid for any server')))
   })
 })

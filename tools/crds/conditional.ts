@@ -20,7 +20,7 @@ export function conditionalList(plain: Structural): Structural {
     description: 'One of them, and when it applies.',
     properties: { condition, ...plain.properties },
   }
-  const what = 'Several of them: the first whose condition is true applies, if any.'
+  const what = 'Alternatives: the first entry whose condition is true applies, if any.'
   return list(what, entry, 1, 16)
 }
 

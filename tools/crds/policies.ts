@@ -44,7 +44,7 @@ const extAuth = withBackendRef(
   'The service to call.',
   of('extAuthz', {
     ...NO_TARGET,
-    failureMode: words('What happens if the service cannot be reached.', ['Deny', 'Allow'], 'Deny'),
+    failureMode: words('What to do if the service is unavailable.', ['Deny', 'Allow'], 'Deny'),
   }),
 )
 
@@ -61,7 +61,7 @@ const extProc = withBackendRef(
 )
 
 const calledGuard: Structural = withBackendRef(
-  'The service that decides.',
+  'The address of the service.',
   toStructural(webhook, {
     target: undefined,
     failureMode: words(
@@ -99,7 +99,7 @@ const remoteLimits = withBackendRef(
   'The rate limit service.',
   of('remoteRateLimit', {
     ...NO_TARGET,
-    failureMode: words('What happens if the service cannot be reached.', ['Deny', 'Allow'], 'Deny'),
+    failureMode: words('What to do if the service is unavailable.', ['Deny', 'Allow'], 'Deny'),
   }),
 )
 const rateLimit = object(
@@ -135,7 +135,7 @@ const headerChanges = (what: string, further: Readonly<Record<string, Structural
     ...further,
     set: headerFields('Headers that get this one value.'),
     add: headerFields('Headers that get a further value.'),
-    remove: list('Headers that are removed.', headerName('Its name.'), 0, 16),
+    remove: list('Headers to remove.', headerName('Its name.'), 0, 16),
   })
 const computedHeaders: Structural = {
   description:
@@ -200,7 +200,7 @@ const computedChanges = (what: string, pseudo: string) =>
   object(`Changes of the ${what}.`, {
     set: computedFields('Headers that get this one value.', pseudo),
     add: computedFields('Headers that get a further value.', ''),
-    remove: list('Headers that are removed.', headerName('Its name.'), 0, 16),
+    remove: list('Headers to remove.', headerName('Its name.'), 0, 16),
     body: expressionText('A CEL expression for what takes the place of the body.'),
     metadata: {
       description: 'What later policies, backend rules and logs read as `metadata`.',

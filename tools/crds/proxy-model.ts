@@ -115,7 +115,7 @@ export const proxyModel: Kind = {
       azure: object('For Azure.', {
         'resourceName!': text('The resource.'),
         resourceType: text('Its type.'),
-        apiVersion: text('The version of the API.'),
+        apiVersion: text('The API version.'),
         projectName: text('The project.'),
       }),
       bedrock: object('For Bedrock.', { region: { ...text('The region.'), default: 'us-east-1' } }),

@@ -4,7 +4,7 @@ import { backendRef, matchLabels, secretKeyRef, secretRef } from './references.t
 import { exactlyOne, list, object, type Structural, text, validated, words } from './structural.ts'
 
 const remoteKeys = object(
-  'Where to fetch the key set.',
+  'The URL to fetch the key set from.',
   {
     url: text('The address of the key set.', { pattern: '^https?://[^\\s?#@]+(?:\\?[^\\s#]*)?$' }),
     backendRef: backendRef('A backend that serves the key set. With `jwksPath`.'),
@@ -27,7 +27,7 @@ const remoteKeys = object(
 export const keySet = object(
   'The keys that tokens are signed with.',
   {
-    inline: text('The key set as JSON text.', { minLength: 2, maxLength: 65_536 }),
+    inline: text('The key set as a JSON string.', { minLength: 2, maxLength: 65_536 }),
     remote: remoteKeys,
   },
   exactlyOne(['inline', 'remote']),
@@ -111,7 +111,7 @@ export const authentication: Structural = {
   properties: {
     ...several.properties,
     anyOf: list(
-      'Ways to sign in, one of which is enough; they are tried in this order.',
+      'Authentication methods, tried in this order. One valid credential is enough.',
       object('A way to sign in.', ways, exactlyOne(Object.keys(ways))),
       1,
       16,

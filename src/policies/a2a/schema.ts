@@ -23,7 +23,7 @@ export interface CardSigning {
 
 const publicUrl = scalar<string>({
   what: 'a URL',
-  hint: 'write `https://agents.example.com`, without a query',
+  hint: 'use a URL such as `https://agents.example.com`, without a query string',
   maxLength: 2048,
   parse: (text) => {
     const url = URL.parse(text)
@@ -35,17 +35,17 @@ const publicUrl = scalar<string>({
 
 const PRIVATE_KEY = /^\s*-----BEGIN (?:EC |RSA )?PRIVATE KEY-----/
 
-const HINT = 'write it with `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256`'
+const HINT = 'generate a key with `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256`'
 
 const pem: CheckText = (text) =>
   PRIVATE_KEY.test(text)
     ? undefined
-    : { message: 'the file is not a private key in PEM without a passphrase', hint: HINT }
+    : { message: 'the file is not an unencrypted PEM private key', hint: HINT }
 
 const keyText = () =>
   annotate(z.string().min(1).max(16_384), { is: 'secret' }).check(({ value, issues }) => {
     if (PRIVATE_KEY.test(value)) return
-    const message = 'this is not a private key in PEM without a passphrase'
+    const message = 'this is not an unencrypted PEM private key'
     issues.push(issue('', message, { rule: 'malformed', hint: HINT }))
   })
 
@@ -54,7 +54,7 @@ const keyFile = () =>
     file: annotate(z.string().min(1).max(4096).meta({ title: 'path' }), {
       is: 'path',
       check: pem,
-    }).describe('The path of a file with the key.'),
+    }).describe('The path of a file that contains the key.'),
   })
 
 const verify = z.strictObject({
@@ -65,11 +65,11 @@ const sign = z.strictObject({
   key: z
     .union([keyText(), keyFile()])
     .transform(toSecretRef)
-    .describe('The private key in PEM: its text, or `{file}`. EC, RSA or Ed25519.'),
-  keyId: z.string().min(1).max(256).describe('The `kid` by which clients find the public key.'),
+    .describe('The private key in PEM format: a string or `{file}`. EC, RSA or Ed25519.'),
+  keyId: z.string().min(1).max(256).describe('The key ID (`kid`) of the public key.'),
   jwksUrl: url()
     .optional()
-    .describe('The `jku` of signatures: where clients find the key set with the public key.'),
+    .describe('The `jku` of signatures: the URL of the key set that contains the public key.'),
 })
 
 export const a2a = z
@@ -77,20 +77,20 @@ export const a2a = z
     publicUrl: publicUrl
       .optional()
       .describe(
-        'The scheme and host that agent cards name, as clients reach the gateway; by default those ' +
+        'The scheme and host to put into agent cards, as clients reach the gateway. Defaults to those ' +
           'of the request.',
       ),
     verify: verify
       .optional()
       .describe(
-        'Requires a signature by one of these keys on the cards of the agent; a card without one ' +
-          'is a 502. By default signatures are not verified. They are removed in either case, since ' +
-          'the gateway changes what they sign.',
+        'Requires agent cards to be signed with one of these keys; other cards result in a 502. ' +
+          'By default, signatures are not verified. In either case the gateway removes them, because it ' +
+          'modifies the signed content.',
       ),
-    sign: sign.optional().describe('The key with which the gateway signs cards.'),
+    sign: sign.optional().describe('Signs agent cards with a key of the gateway.'),
   })
   .transform((value): A2a => value as A2a)
   .describe(
-    'The backend is an A2A agent: its messages are read for rules (`a2a.method`, …), and its cards ' +
-      'name the address of the gateway.',
+    'Marks the backend as an A2A agent: rules can read its messages (`a2a.method`, …), and its cards ' +
+      'point to the gateway.',
   )

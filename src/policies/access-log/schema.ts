@@ -10,45 +10,45 @@ const removed = () => z.array(z.string().min(1).max(256)).max(64).prefault([])
 const otlp = oneOfKeys(
   z.strictObject({
     ...targetShape,
-    protocol: choice('grpc', 'http').prefault('grpc').describe('The form of OTLP.'),
+    protocol: choice('grpc', 'http').prefault('grpc').describe('The OTLP protocol.'),
     path: z
       .string()
       .regex(/^\/\S*$/)
       .prefault('/v1/logs')
-      .describe('The path. With `http`.'),
+      .describe('The path. Used with `http`.'),
     headers: collectorHeaders(),
     filter: expression('bool', 'log')
       .optional()
-      .describe('Only requests for which this is true are sent; by default that of the log.'),
+      .describe(
+        'Export only requests for which this expression is true. Defaults to the filter of the log.',
+      ),
     fields: z
       .strictObject({
-        add: added().describe('Further fields, by expression.'),
-        remove: removed().describe('Fields left out.'),
+        add: added().describe('Additional fields, as CEL expressions.'),
+        remove: removed().describe('Fields to omit.'),
       })
       .optional()
-      .describe('In place of `add` and `remove` of the log.'),
+      .describe('Fields to export, instead of `add` and `remove` of the log.'),
   }),
   TARGET_KEYS,
 ).transform(withTarget)
 
 export const accessLog = z
   .strictObject({
-    enabled: z.boolean().prefault(true).describe('Whether there is an access log.'),
+    enabled: z.boolean().prefault(true).describe('Whether to write an access log.'),
     filter: expression('bool', 'log')
       .optional()
-      .describe('Only requests for which this is true are written.'),
+      .describe('Log only requests for which this expression is true.'),
     sample: z
       .number()
       .min(0)
       .max(1)
       .prefault(1)
-      .describe('The share of requests that are written; denials always are.'),
-    add: added().describe('Further fields, by expression.'),
-    remove: removed().describe('Fields left out.'),
-    otlp: otlp
-      .optional()
-      .describe('A collector that gets each record by OTLP, beside the log of the process.'),
+      .describe('The share of requests to log. Denied requests are always logged.'),
+    add: added().describe('Additional fields, as CEL expressions.'),
+    remove: removed().describe('Fields to omit.'),
+    otlp: otlp.optional().describe('Also exports each record to an OTLP collector.'),
   })
-  .describe('What is written about each request.')
+  .describe('The contents of the access log.')
 
 export type AccessLog = z.output<typeof accessLog>

@@ -57,87 +57,97 @@ const routes = z.record(z.string().min(1).max(256), z.string()).check(({ value, 
     }
     const message =
       known === undefined
-        ? `\`${path}\` cannot be read as \`${kind}\``
-        : `\`${path}\` is read as \`${known}\`, not as \`${kind}\``
-    const hint = 'leave it out: calls are read by their path'
+        ? `\`${path}\` cannot be handled as \`${kind}\``
+        : `\`${path}\` is handled as \`${known}\`, not as \`${kind}\``
+    const hint = 'remove this entry: the type of a call is determined by its path'
     issues.push(issue(kind, message, { rule: 'unsupported', hint }, [path]))
   }
 })
 
 const message = z.strictObject({
-  role: choice('system', 'user', 'assistant').describe('Who speaks.'),
-  content: z.string().min(1).max(65_536).describe('The text.'),
+  role: choice('system', 'user', 'assistant').describe('The role of the author.'),
+  content: z.string().min(1).max(65_536).describe('The text of the message.'),
 })
 
 const messages = (what: string) => z.array(message).min(1).max(16).optional().describe(what)
 
 export const promptCaching = z
   .strictObject({
-    cacheSystem: z.boolean().prefault(true).describe('Marks the end of the system prompts.'),
+    cacheSystem: z
+      .boolean()
+      .prefault(true)
+      .describe('Sets a cache mark at the end of the system prompts.'),
     cacheMessages: z
       .boolean()
       .prefault(true)
-      .describe('Marks the end of the message before the last one.'),
-    cacheTools: z.boolean().prefault(false).describe('Marks the end of the descriptions of tools.'),
+      .describe('Sets a cache mark at the end of the second-to-last message.'),
+    cacheTools: z
+      .boolean()
+      .prefault(false)
+      .describe('Sets a cache mark at the end of the tool descriptions.'),
     minTokens: z
       .int()
       .min(0)
       .max(100_000_000)
       .prefault(1024)
       .describe(
-        'Estimated tokens of the prompt up to a mark, four bytes each: nothing shorter is marked.',
+        'The minimum estimated size of a prompt up to a mark, in tokens of four bytes. Shorter prompts are not marked.',
       ),
     cacheMessageOffset: z
       .int()
       .min(0)
       .max(100_000)
       .prefault(0)
-      .describe('How many messages earlier the mark of messages is set.'),
+      .describe('How many messages earlier to set the message mark.'),
   })
   .describe(
-    'Marks up to which the provider may keep a prompt for the next call: `cache_control` for ' +
-      'Anthropic, `cachePoint` for models of Bedrock that have it. Requests with marks of the ' +
-      'client, and calls to other providers, are left as they are.',
+    'Marks up to which the provider can cache a prompt for later calls: `cache_control` for ' +
+      'Anthropic, `cachePoint` for Bedrock models that support it. Requests that already contain ' +
+      'marks and calls to other providers are not changed.',
   )
 
 export const ai = z
   .strictObject({
-    defaults: fields('Fields of the request that are set if the client did not set them.'),
-    overrides: fields('Fields of the request that are set whatever the client says.'),
+    defaults: fields('Request fields to set if the client did not set them.'),
+    overrides: fields('Request fields to set, replacing those of the client.'),
     transformations: computedFields
       .optional()
       .describe(
-        'Fields of the request, by the expressions that compute them from what the client sent ' +
-          '(`llmRequest`); they win over `overrides`. A field whose expression fails is removed ' +
-          'from the request. `model` is the model that the provider is called for: a request whose ' +
-          'model cannot be computed is rejected.',
+        "Request fields to set, as CEL expressions over the client's request " +
+          '(`llmRequest`). They take precedence over `overrides`. If an expression fails, its field is removed ' +
+          'from the request. `model` is the model to call; if it cannot be computed, the ' +
+          'request is rejected.',
       ),
     prompts: z
       .strictObject({
-        prepend: messages('Before all messages; system prompts before those of the client.'),
-        append: messages('After all messages; system prompts after those of the client.'),
+        prepend: messages(
+          'Added before all messages; system prompts are added before those of the client.',
+        ),
+        append: messages(
+          'Added after all messages; system prompts are added after those of the client.',
+        ),
       })
       .optional()
-      .describe('Messages that are added to each call that makes a model write.'),
+      .describe('Messages to add to each generation call.'),
     promptCaching: promptCaching.optional(),
     routes: routes
       .optional()
       .describe(
-        'What calls are read as, by path. Changes nothing: accepted where it says what the gateway ' +
-          'does by itself (`/v1/messages: messages`, `*: passthrough`), and rejected otherwise.',
+        'How calls are handled, by path. Has no effect: accepted only if it matches what the gateway ' +
+          'does anyway (`/v1/messages: messages`, `*: passthrough`), otherwise rejected.',
       ),
     modelAliases: z
       .record(z.string().min(1).max(256), z.string().min(1).max(256))
       .optional()
       .describe(
-        'The name of a model as clients use it → the model that the provider is called for. ' +
-          'Rules read the name that the client used.',
+        'Maps model names that clients use to the models of the provider. ' +
+          'Rules see the name that the client used.',
       ),
   })
   .describe(
-    'What is changed in calls to models, in the words of the API that the client uses. Those of ' +
+    'Modifies calls to models, in the format of the API that the client uses. Policies of ' +
       'all levels apply: for the same field or alias, and for `promptCaching`, the most specific ' +
-      'counts, and messages of the most general level are the outermost.',
+      'one wins; messages of the most general level are outermost.',
   )
 
 export type Ai = z.output<typeof ai>

@@ -16,8 +16,8 @@ interface Known {
 
 const LONGEST_KEY = 4096
 
-const UNKNOWN = new BadCredential('unknown-credential', 'no key has this digest')
-const TOO_LARGE = new BadCredential('too-large', `more than ${LONGEST_KEY} characters`)
+const UNKNOWN = new BadCredential('unknown-credential', 'unknown key')
+const TOO_LARGE = new BadCredential('too-large', `longer than ${LONGEST_KEY} characters`)
 
 /** `field`: where in the policy its value stands; empty where it is the whole. */
 export function openApiKey(
@@ -48,7 +48,7 @@ export function openApiKey(
       const found = known.get(hash('sha256', key, 'hex'))
       if (found === undefined) return UNKNOWN
       const late = date() - found.until
-      if (late >= 0) return new BadCredential('expired', `by ${Math.ceil(late / 1000)} s`)
+      if (late >= 0) return new BadCredential('expired', `${Math.ceil(late / 1000)} s ago`)
       return found.identity
     },
   }

@@ -6,7 +6,7 @@ import { anything, choice, scalar } from '../scalars.ts'
 import { issue, oneOfKeys } from '../shapes.ts'
 
 const HINT =
-  'write `keyHash: sha256:` and what `printf %s KEY | sha256sum` prints in its place, or take it ' +
+  'replace it with `keyHash: sha256:` and the output of `printf %s KEY | sha256sum`, or read it ' +
   // biome-ignore lint/suspicious/noTemplateCurlyInString: this is what a file says
   'from the environment with `key: ${NAME}`'
 
@@ -17,10 +17,12 @@ const key = () =>
     z.strictObject({
       key: plainKey()
         .optional()
-        .describe('The key itself, from the environment for one; only its digest is kept.'),
+        .describe(
+          'The key in plain text, for example from an environment variable. Only its digest is kept.',
+        ),
       keyHash: scalar<string>({
-        what: 'the digest of a key',
-        hint: 'write sha256: and 64 hexadecimal digits',
+        what: 'a key digest',
+        hint: 'use sha256: followed by 64 hexadecimal digits',
         pattern: /^sha256:[0-9a-fA-F]{64}$/,
         parse: (text) => text.toLowerCase(),
       })
@@ -29,20 +31,20 @@ const key = () =>
       metadata: z
         .record(z.string(), anything)
         .prefault({})
-        .describe('What expressions see as `apiKey`.'),
+        .describe('Metadata that is available to expressions as `apiKey`.'),
       expires: scalar<string>({
-        what: 'a time',
-        hint: 'write it as 2030-01-31T00:00:00Z',
+        what: 'a timestamp',
+        hint: 'use the format 2030-01-31T00:00:00Z',
         pattern: /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/,
         parse: (text) => (Number.isNaN(Date.parse(text)) ? undefined : text),
       })
         .optional()
-        .describe('From this time on the key is rejected.'),
+        .describe('The time at which the key expires.'),
       allowedModels: z
         .array(z.string().min(1).max(256))
         .max(1024)
         .optional()
-        .describe('The models that the key may ask for; absent: all.'),
+        .describe('The models that the key can use. Default: all.'),
     }),
     ['key', 'keyHash'],
   ).transform(({ key, keyHash, ...rest }) => ({
@@ -55,8 +57,8 @@ export const apiKey = z
     mode: choice('Strict', 'Optional', 'Permissive')
       .prefault('Strict')
       .describe(
-        'Strict: a known key or 401. Optional: none is fine, an unknown one is 401. Permissive: ' +
-          'an unknown one is ignored.',
+        'Strict: requests without a valid key get 401. Optional: a key is not required, but an unknown one gets 401. Permissive: ' +
+          'unknown keys are ignored.',
       ),
     location: credentialLocation('Bearer '),
     keys: z
@@ -70,16 +72,18 @@ export const apiKey = z
           known.add(keyHash)
         }
       })
-      .describe('The keys that are known.'),
+      .describe('The accepted keys.'),
   })
-  .describe('Accepts API keys; the metadata of the key is `apiKey` in expressions.')
+  .describe(
+    'Authenticates clients by API key. The metadata of the key is available to expressions as `apiKey`.',
+  )
 
 export type ApiKey = z.output<typeof apiKey>
 
 /** Whose it is, and until when, could be read in two ways. */
 function repeated(keys: readonly unknown[], index: number) {
-  const params = { rule: 'malformed', hint: 'keep one of the two' } as const
-  return issue(keys, 'the same key is listed before', params, [index])
+  const params = { rule: 'malformed', hint: 'remove one of them' } as const
+  return issue(keys, 'duplicate key', params, [index])
 }
 
 function hex(bytes: Uint8Array): string {

@@ -30,16 +30,16 @@ export function authenticationOf(schemas: Readonly<Record<MemberKind, z.ZodType>
     .check(({ value, issues }) => {
       const { resourceMetadata } = (value.jwtAuthentication ?? {}) as { resourceMetadata?: unknown }
       if (resourceMetadata !== undefined) {
-        const message = '`resourceMetadata` is not supported among several ways to sign in'
-        const hint = 'set `jwtAuthentication` by itself, beside `authentication`'
+        const message = '`resourceMetadata` is not supported inside `anyOf`'
+        const hint = 'set `jwtAuthentication` next to `authentication` instead'
         const at = ['jwtAuthentication', 'resourceMetadata']
         issues.push(issue(value, message, { rule: 'unsupported', hint }, at))
       }
       for (const kind of MEMBERS) {
         const { mode = 'Strict' } = (value[kind] ?? {}) as { readonly mode?: string }
         if (mode === 'Strict') continue
-        const message = '`mode` is one for all of them'
-        const hint = 'set `mode` of `authentication` instead'
+        const message = '`mode` cannot be set on individual entries'
+        const hint = 'set `mode` on `authentication` instead'
         issues.push(issue(value, message, { rule: 'excludes', hint }, [kind, 'mode']))
       }
     })
@@ -52,16 +52,16 @@ export function authenticationOf(schemas: Readonly<Record<MemberKind, z.ZodType>
       mode: choice('Strict', 'Optional', 'Permissive')
         .prefault('Strict')
         .describe(
-          'Strict: one must be valid, or 401. Optional: none is fine, only bad ones are 401. ' +
-            'Permissive: bad ones are ignored.',
+          'Strict: requests without a valid credential get 401. Optional: credentials are not required, but requests with only invalid ones get 401. ' +
+            'Permissive: invalid credentials are ignored.',
         ),
       anyOf: z
         .array(member)
         .min(1)
         .max(16)
-        .describe('Ways to sign in, one of which is enough; they are tried in this order.'),
+        .describe('Authentication methods, tried in this order. One valid credential is enough.'),
     })
-    .describe('Accepts any of several credentials, such as a token or an API key.')
+    .describe('Accepts any of several credentials, such as a JWT or an API key.')
 }
 
 export type Authentication = z.output<ReturnType<typeof authenticationOf>>

@@ -1,6 +1,6 @@
 import { authorizationRules } from '../authorization-rules.ts'
 
 export const authorization = authorizationRules().describe(
-  'Who may do what. The rules of all policies that apply to a request form one set: Deny rules are evaluated ' +
+  'Controls who can do what. The rules of all policies that apply to a request form one set: Deny rules are evaluated ' +
     'first, then Require, then Allow.',
 )

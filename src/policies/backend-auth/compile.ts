@@ -117,9 +117,9 @@ function sendSigned(value: SignedToken, policy: ValidPolicy, context: CompileCon
     context.report({
       code: 'PC0506',
       severity: 'error',
-      message: `the key of \`jwtSign\` cannot sign with ${alg}`,
+      message: `the \`jwtSign\` key cannot sign with ${alg}`,
       origin: policy.origin,
-      hint: 'give a private key in PEM form that belongs to `alg`',
+      hint: 'use a PEM private key that matches `alg`',
     })
     return () => FAILED
   }
@@ -177,7 +177,7 @@ const withoutRejected: ResponseStep = (exchange, { status, isOwn }) =>
   status === 401 && !isOwn ? exchange.credentialRejected?.() : undefined
 
 /** Whoever is not known has no token to exchange. */
-const NO_SUBJECT = { ...reply(403, 'backend-auth'), detail: 'no token to exchange' }
+const NO_SUBJECT = { ...reply(403, 'backend-auth'), detail: 'the request has no token to exchange' }
 
 /** The token that was verified last, which is that of the closest level. */
 function subjectOf(exchange: Exchange): string | undefined {

@@ -16,7 +16,7 @@ const key = () =>
     keyText().transform((secret) => ({ secret, location: undefined })),
     z
       .strictObject({
-        value: keyText().describe('The key: its text, or `{file}`.'),
+        value: keyText().describe('The key: a string or `{file}`.'),
         location: sentLocation().optional(),
       })
       .transform(({ value, location }) => ({ secret: value, location })),
@@ -24,19 +24,19 @@ const key = () =>
 
 const awsShape = {
   ...awsKeys(
-    'The id of the access key. Without one, the credentials are those of the environment: ' +
-      'variables, a web identity, a container or the machine.',
+    'The access key ID. If omitted, credentials are taken from the environment: ' +
+      'variables, a web identity, the container or the EC2 instance.',
   ),
   region: z
     .string()
     .regex(/^[a-z0-9-]{1,32}$/)
     .optional()
-    .describe('The region; by default that of the provider.'),
+    .describe('The region. Defaults to that of the provider.'),
   service: z
     .string()
     .regex(/^[a-z0-9-]{1,32}$/)
     .prefault('bedrock')
-    .describe('The service that requests are signed for.'),
+    .describe('The AWS service to sign requests for.'),
 }
 
 const aws = () => aliased(awsShape, { serviceName: 'service' }).check(areWhole)
@@ -53,34 +53,38 @@ const tokenExchange = () =>
   z
     .strictObject({
       tokenEndpoint: url().describe('The token endpoint of the authorization server.'),
-      clientId: z.string().min(1).max(1024).describe('The gateway, as a client there.'),
+      clientId: z
+        .string()
+        .min(1)
+        .max(1024)
+        .describe('The client ID of the gateway at the authorization server.'),
       clientSecret: secret()
         .optional()
-        .describe('Its secret: the text, or `{file}`; none for a public client.'),
+        .describe('The client secret: a string or `{file}`. Omit it for a public client.'),
       clientAuthentication: choice('Basic', 'Post')
         .prefault('Basic')
-        .describe('Whether the secret is sent as basic authentication or in the form.'),
-      audiences: names().describe('The servers that the token is to be good for, by name.'),
-      resources: names().describe('The same by URL (RFC 8707).'),
-      scopes: names().describe('The scopes of the token.'),
+        .describe('Whether to send the secret with HTTP Basic authentication or in the form body.'),
+      audiences: names().describe('The audiences to request.'),
+      resources: names().describe('The resources to request, as URLs (RFC 8707).'),
+      scopes: names().describe('The scopes to request.'),
       subjectTokenType: choice('AccessToken', 'Jwt', 'IdToken')
         .prefault('AccessToken')
-        .describe('What the token of the client is.'),
-      timeout: duration().prefault('10s').describe('For a request to the token endpoint.'),
+        .describe("The type of the client's token."),
+      timeout: duration()
+        .prefault('10s')
+        .describe('The timeout of requests to the token endpoint.'),
     })
     .check(({ value, issues }) => {
       const { audiences, resources, tokenEndpoint } = value
       if (audiences === undefined && resources === undefined) {
-        const hint = 'name the server with `audiences` or `resources`'
-        const message = 'the token would be good for any server'
+        const hint = 'set `audiences` or `resources`'
+        const message = 'the token would be valid for any server'
         issues.push(issue(value, message, { rule: 'missing', hint }))
       }
       if (hostOf(tokenEndpoint) === undefined) {
-        const hint = 'write https://host/path'
+        const hint = 'use https://host/path'
         const params = { rule: 'malformed', hint } as const
-        issues.push(
-          issue(tokenEndpoint, 'not the URL of a token endpoint', params, ['tokenEndpoint']),
-        )
+        issues.push(issue(tokenEndpoint, 'invalid token endpoint URL', params, ['tokenEndpoint']))
       }
     })
 
@@ -109,9 +113,9 @@ const OWN_CLAIMS = ['iat', 'nbf', 'exp', 'jti']
 
 const jwtSign = () =>
   z.strictObject({
-    signingKey: secret().describe('The private key in PEM form: its text, or `{file}`.'),
-    alg: z.enum(SIGNING_ALGORITHMS).prefault('RS256').describe('The algorithm of the signature.'),
-    kid: z.string().min(1).max(256).optional().describe('The id of the key, for the header.'),
+    signingKey: secret().describe('The private key in PEM format: a string or `{file}`.'),
+    alg: z.enum(SIGNING_ALGORITHMS).prefault('RS256').describe('The signature algorithm.'),
+    kid: z.string().min(1).max(256).optional().describe('The key ID for the token header.'),
     claims: z
       .record(
         z
@@ -119,19 +123,19 @@ const jwtSign = () =>
           .min(1)
           .max(256)
           .refine((name) => !OWN_CLAIMS.includes(name), {
-            message: '`iat`, `nbf`, `exp` and `jti` are set by the gateway',
+            message: 'the gateway sets `iat`, `nbf`, `exp` and `jti`',
           }),
         anything,
       )
       .prefault({})
-      .describe('The claims, as they are: `iss`, `sub`, `aud`, …'),
-    ttl: duration().prefault('5m').describe('How long a token is valid.'),
+      .describe('Static claims: `iss`, `sub`, `aud`, …'),
+    ttl: duration().prefault('5m').describe('The lifetime of a token.'),
     location: sentLocation().optional(),
   })
 
 const credential = () =>
   z.strictObject({
-    key: keyText().describe('The key: its text, or `{file}`.'),
+    key: keyText().describe('The key: a string or `{file}`.'),
     location: sentLocation().optional(),
   })
 
@@ -151,52 +155,54 @@ export const backendAuth = z
   .strictObject({
     key: key()
       .optional()
-      .describe('A key: its text, `{file}`, or `{value, location}`. The text is never shown.'),
+      .describe('A key: a string, `{file}` or `{value, location}`. Its value is never shown.'),
     passthrough: passthrough()
       .optional()
       .describe(
-        'The credential by which the gateway authenticated the client, where the client sent it ' +
+        'Forwards the credential that authenticated the client, in the place where the client sent it ' +
           'or at `location`.',
       ),
     aws: aws()
       .optional()
-      .describe('Signs calls to models with credentials of AWS (Signature Version 4).'),
+      .describe('Signs calls to models with AWS credentials (Signature Version 4).'),
     azure: azureIdentity()
       .optional()
-      .describe('A token of Microsoft Entra ID, which the gateway fetches and keeps.'),
+      .describe('A Microsoft Entra ID token that the gateway fetches and caches.'),
     oauthTokenExchange: tokenExchange()
       .optional()
       .describe(
-        'A token for this backend, which the authorization server gives for the one by which the ' +
-          "gateway authenticated the client (RFC 8693). The client's own is never sent.",
+        'A token for this backend that the authorization server issues in exchange for the token that ' +
+          "authenticated the client (RFC 8693). The client's own token is never sent.",
       ),
     oauthUserToken: userToken()
       .optional()
       .describe(
-        'A token of the user for this backend. The user consents once in a browser, and the ' +
-          "gateway keeps the token and renews it. The client's own is never sent.",
+        'A token of the user for this backend. The user consents once in a browser; the ' +
+          "gateway stores and renews the token. The client's own token is never sent.",
       ),
     jwtSign: jwtSign()
       .optional()
-      .describe('A token (JWT) that the gateway signs for each request with a key of its own.'),
+      .describe('A JWT that the gateway signs for each request with its own key.'),
     credentials: z
       .array(credential())
       .min(1)
       .max(16)
       .optional()
-      .describe('Further keys that are sent, each at its own place; beside the above, or alone.'),
+      .describe(
+        'Additional keys to send, each in its own location, with or without one of the above.',
+      ),
     location: sentLocation().optional(),
   })
   .check(({ value, issues }) => {
     const present = CHOICES.filter((key) => value[key as keyof typeof value] !== undefined)
     const choices = CHOICES.map((key) => `\`${key}\``).join(', ')
     if (present.length === 0 && value.credentials === undefined) {
-      const message = `one of ${choices} and \`credentials\` must be set`
+      const message = `one of ${choices} or \`credentials\` must be set`
       issues.push(issue(value, message, { rule: 'missing' }))
     }
     if (present.length > 1) {
-      const message = `${present.map((key) => `\`${key}\``).join(' and ')} exclude each other`
-      const params = { rule: 'excludes', hint: `keep one of ${choices}` } as const
+      const message = `${present.map((key) => `\`${key}\``).join(' and ')} are mutually exclusive`
+      const params = { rule: 'excludes', hint: `set only one of ${choices}` } as const
       issues.push(issue(value, message, params, [present[1] as string]))
     }
   })

@@ -74,7 +74,7 @@ export class ExchangedTokens {
   ): Promise<string | ExchangeFailure> {
     const { path, timeout } = this.#value
     const form = this.#formOf(subject)
-    if (form === undefined) return { status: 500, detail: 'the client secret has no text' }
+    if (form === undefined) return { status: 500, detail: 'the client secret is empty' }
     const sentAt = now()
     const answer = await ask(exchange, {
       method: 'POST',
@@ -146,17 +146,18 @@ function readIssued(answer: Answer | NoResponse, subject: string): Issued | Exch
     // The gateway's own mistakes are not the client's.
     const isOurs = status === 401 || error === 'invalid_client' || error === 'unauthorized_client'
     const word = /^[\w-]{1,64}$/.test(error) ? ` ${error}` : ''
-    return { status: isOurs ? 500 : 403, detail: `token endpoint: ${status}${word}` }
+    return { status: isOurs ? 500 : 403, detail: `token endpoint: status ${status}${word}` }
   }
-  if (status !== 200) return { status: 503, detail: `token endpoint: ${status}` }
+  if (status !== 200) return { status: 503, detail: `token endpoint: status ${status}` }
   const { access_token: token, token_type: type, expires_in: life } = body ?? {}
   if (typeof token !== 'string' || !isSendable(token)) {
-    return { status: 503, detail: 'token endpoint: no token in its response' }
+    return { status: 503, detail: 'token endpoint: the response contains no token' }
   }
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') {
-    return { status: 503, detail: 'token endpoint: not a bearer token' }
+    return { status: 503, detail: 'token endpoint: the token is not a bearer token' }
   }
-  if (token === subject) return { status: 503, detail: "token endpoint: the client's own token" }
+  if (token === subject)
+    return { status: 503, detail: "token endpoint: returned the client's own token" }
   const seconds = typeof life === 'number' && Number.isFinite(life) && life > 0 ? life : undefined
   return { token, life: seconds === undefined ? undefined : seconds * 1_000 }
 }

@@ -13,19 +13,25 @@ const scopes = () =>
     .optional()
 
 const client = {
-  clientId: z.string().min(1).max(1024).describe('The gateway, as a client there.'),
+  clientId: z
+    .string()
+    .min(1)
+    .max(1024)
+    .describe('The client ID of the gateway at the authorization server.'),
   clientSecret: secret()
     .optional()
-    .describe('Its secret: the text, or `{file}`; none for a public client, with PKCE.'),
+    .describe(
+      'The client secret: a string or `{file}`. Omit it for a public client, which uses PKCE.',
+    ),
 }
 
 const signIn = () =>
   z.strictObject({
-    issuer: confidentialUrl('the URL of an issuer').describe(
-      'The OpenID provider that issues the tokens of the clients: `iss` of both is the same.',
+    issuer: confidentialUrl('an issuer URL').describe(
+      'The OpenID provider that issues the tokens of the clients. Both must have the same `iss`.',
     ),
     ...client,
-    scopes: scopes().describe('The scopes to request; by default `openid` alone.'),
+    scopes: scopes().describe('The scopes to request. Default: `openid`.'),
   })
 
 /** Parameters of the protocol, which the gateway sets. */
@@ -35,32 +41,32 @@ const OWN_PARAMETERS =
 export const userToken = () =>
   z
     .strictObject({
-      issuer: confidentialUrl('the URL of an issuer')
+      issuer: confidentialUrl('an issuer URL')
         .optional()
         .describe(
-          'The authorization server of the backend; it serves ' +
+          'The authorization server of the backend. It must serve ' +
             '`/.well-known/oauth-authorization-server` or `/.well-known/openid-configuration`.',
         ),
-      authorizationEndpoint: confidentialUrl('the URL of an endpoint')
+      authorizationEndpoint: confidentialUrl('an endpoint URL')
         .optional()
-        .describe('Where users consent, at a server without metadata.'),
-      tokenEndpoint: confidentialUrl('the URL of an endpoint')
+        .describe('The authorization endpoint, for servers without metadata.'),
+      tokenEndpoint: confidentialUrl('an endpoint URL')
         .optional()
-        .describe('Where tokens are issued, at a server without metadata.'),
-      revocationEndpoint: confidentialUrl('the URL of an endpoint')
+        .describe('The token endpoint, for servers without metadata.'),
+      revocationEndpoint: confidentialUrl('an endpoint URL')
         .optional()
-        .describe('Where tokens are revoked (RFC 7009), at a server without metadata.'),
+        .describe('The revocation endpoint (RFC 7009), for servers without metadata.'),
       ...client,
       clientAuthentication: choice('Basic', 'Post')
         .prefault('Basic')
-        .describe('Whether the secret is sent as basic authentication or in the form.'),
+        .describe('Whether to send the secret with HTTP Basic authentication or in the form body.'),
       scopes: scopes().describe('The scopes that users consent to.'),
       resources: z
         .array(z.string().min(1).max(2048))
         .min(1)
         .max(16)
         .optional()
-        .describe('The servers that tokens are to be good for, by URL (RFC 8707).'),
+        .describe('The resources to request tokens for, as URLs (RFC 8707).'),
       parameters: z
         .record(
           z
@@ -68,47 +74,49 @@ export const userToken = () =>
             .min(1)
             .max(256)
             .refine((name) => !OWN_PARAMETERS.test(name), {
-              message: 'this parameter is set by the gateway',
+              message: 'the gateway sets this parameter',
             }),
           z.string().max(2048),
         )
         .optional()
         .describe(
-          'Further parameters of the authorization request, such as `access_type: offline`.',
+          'Additional parameters of the authorization request, such as `access_type: offline`.',
         ),
       redirectUri: confidentialUrl('a redirect URI')
         .check(({ value, issues }) => {
           const url = URL.parse(value)
           if (url === null) return
           if (url.search === '' && url.hash === '' && !PAGE_PATH.test(url.pathname)) return
-          const hint = 'write the address of the gateway with a path such as /connect/callback'
-          issues.push(issue(value, 'this is not a redirect URI', { rule: 'malformed', hint }))
+          const hint = 'use the address of the gateway with a path such as /connect/callback'
+          issues.push(issue(value, 'invalid redirect URI', { rule: 'malformed', hint }))
         })
         .describe(
-          'Where the authorization server sends browsers back to: an address of the gateway. ' +
-            'Beside it the gateway serves `connect`, `signed-in` and `disconnect`, before routes.',
+          'The address of the gateway to which the authorization server redirects browsers. ' +
+            'Next to it, the gateway serves `connect`, `signed-in` and `disconnect`, before any routes.',
         ),
       userClaim: z
         .string()
         .min(1)
         .max(256)
         .prefault('sub')
-        .describe('The claim that a user is known by, in tokens of clients and of `signIn`.'),
+        .describe(
+          'The claim that identifies a user, in client tokens and in tokens from `signIn`.',
+        ),
       signIn: signIn().describe(
-        'A user who opens a link to consent signs in here first, so that no one connects their ' +
-          'account to that of another user. Its redirect URI is `signed-in` beside `redirectUri`.',
+        'Users who open a consent link sign in here first, so that they cannot connect their ' +
+          'account to another user. Its redirect URI is `signed-in` next to `redirectUri`.',
       ),
     })
     .check(({ value, issues }) => {
       const { issuer, authorizationEndpoint, tokenEndpoint } = value
       const endpoints = [authorizationEndpoint, tokenEndpoint, value.revocationEndpoint]
       if (issuer === undefined && (endpoints[0] === undefined || endpoints[1] === undefined)) {
-        const message = '`issuer`, or `authorizationEndpoint` and `tokenEndpoint`, must be set'
+        const message = 'set `issuer`, or both `authorizationEndpoint` and `tokenEndpoint`'
         issues.push(issue(value, message, { rule: 'missing' }))
       }
       if (issuer !== undefined && endpoints.some((one) => one !== undefined)) {
-        const hint = 'the endpoints follow from the metadata of `issuer`'
-        const message = '`issuer` and endpoints exclude each other'
+        const hint = 'the endpoints are read from the metadata of `issuer`'
+        const message = '`issuer` and endpoints are mutually exclusive'
         issues.push(issue(value, message, { rule: 'excludes', hint }, ['issuer']))
       }
     })

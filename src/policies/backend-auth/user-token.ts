@@ -10,8 +10,8 @@ import { consentPaths, type UserToken } from './user-token-schema.ts'
 import type { PageOutcome, TokenOwner, UserTokens } from './user-tokens.ts'
 
 /** Who is not known has no token. */
-const NO_USER = { ...reply(403, 'backend-auth'), detail: 'no user is known by a verified token' }
-const NOT_SERVED = { ...reply(503, 'backend-auth'), detail: 'tokens of users are not served here' }
+const NO_USER = { ...reply(403, 'backend-auth'), detail: 'no verified token identifies the user' }
+const NOT_SERVED = { ...reply(503, 'backend-auth'), detail: 'user tokens are not available here' }
 
 /** The token of the user for the backend, or the link by which the user gets one. */
 export function findUserToken(
@@ -25,9 +25,9 @@ export function findUserToken(
       context.report({
         code: 'PC0420',
         severity: 'error',
-        message: '`oauthUserToken` needs a key: set the variable `SESSION_KEY`',
+        message: '`oauthUserToken` requires a key in the environment variable `SESSION_KEY`',
         origin: policy.origin,
-        hint: 'make one with `openssl rand -hex 32`, the same for all replicas',
+        hint: 'generate one with `openssl rand -hex 32` and use it for all replicas',
       })
     }
     return () => NOT_SERVED
@@ -62,7 +62,7 @@ function ownerOf(exchange: Exchange, claim: string): TokenOwner | undefined {
 }
 
 function consentReply(link: string): Reply {
-  const message = `The server needs your consent. Open ${link}`
+  const message = `This server requires your consent. Open ${link}`
   const challenge = `Consent realm="portcullis", uri="${link}"`
   const headers = headerEdit({
     set: [
@@ -130,8 +130,8 @@ type Serve = (
 
 const FOREIGN = {
   status: 403,
-  message: 'Open this address yourself.',
-  detail: 'a page of another site led here',
+  message: 'Open this address directly in your browser.',
+  detail: 'the request came from a page of another site',
   cookies: [],
 } as const
 

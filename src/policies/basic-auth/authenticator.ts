@@ -7,9 +7,9 @@ import { type LineFault, parseHtpasswd } from './htpasswd.ts'
 import type { BasicAuth } from './schema.ts'
 import { type SignedIn, SignIn } from './sign-in.ts'
 
-const MALFORMED = new BadCredential('malformed', 'it is not a name and a password in base64')
-const WRONG = new BadCredential('wrong-secret', 'the name or the password is wrong')
-const BUSY = new BadCredential(UNAVAILABLE, 'too many passwords wait to be checked')
+const MALFORMED = new BadCredential('malformed', 'not a base64-encoded name and password')
+const WRONG = new BadCredential('wrong-secret', 'wrong name or password')
+const BUSY = new BadCredential(UNAVAILABLE, 'too many pending password checks')
 
 /** `field`: where in the policy its value stands; empty where it is the whole. */
 export function openBasic(
@@ -75,8 +75,8 @@ function faultOf({ origin }: ValidPolicy, { line, problem }: LineFault) {
   return {
     code: 'PC0502',
     severity: 'warning',
-    message: `line ${line} of the htpasswd text is not used: ${problem}`,
+    message: `htpasswd line ${line} is ignored: ${problem}`,
     origin,
-    hint: 'make the line anew with `htpasswd -nB name`',
+    hint: 'regenerate the line with `htpasswd -nB name`',
   } as const
 }

@@ -43,10 +43,9 @@ export function parseHtpasswd(text: string): Users {
     if (line === '' || line.startsWith('#')) continue
     const colon = line.indexOf(':')
     const name = line.slice(0, Math.max(colon, 0))
-    const hash = colon <= 0 ? 'it is not `name:hash`' : parseHash(line.slice(colon + 1))
+    const hash = colon <= 0 ? 'expected `name:hash`' : parseHash(line.slice(colon + 1))
     if (typeof hash === 'string') faults.push({ line: index + 1, problem: hash })
-    else if (byName.has(name))
-      faults.push({ line: index + 1, problem: 'its name was given before' })
+    else if (byName.has(name)) faults.push({ line: index + 1, problem: 'duplicate name' })
     else byName.set(name, hash)
   }
   return { byName, faults }
@@ -71,7 +70,7 @@ export function parseHash(text: string): PasswordHash | string {
   const bcrypt = BCRYPT.exec(text)
   if (bcrypt !== null) {
     const cost = Number(bcrypt[1])
-    if (cost < 4 || cost > MAX_BCRYPT_COST) return `its cost is ${cost}, not 4 to 15`
+    if (cost < 4 || cost > MAX_BCRYPT_COST) return `bcrypt cost ${cost} is not between 4 and 15`
     return { kind: 'bcrypt', hash: text }
   }
   const argon2 = ARGON2.exec(text)
@@ -82,21 +81,23 @@ export function parseHash(text: string): PasswordHash | string {
   if (crypt !== null) {
     const [, version, written, salt = '', tag = ''] = crypt
     const rounds = Math.max(1000, Number(written ?? 5000))
-    if (rounds > MAX_ROUNDS) return `its ${rounds} rounds are more than ${MAX_ROUNDS}`
+    if (rounds > MAX_ROUNDS) return `${rounds} rounds exceed the limit of ${MAX_ROUNDS}`
     return { kind: 'sha-crypt', digest: version === '5' ? 'sha256' : 'sha512', rounds, salt, tag }
   }
   const apr1 = APR1.exec(text)
   if (apr1 !== null) return { kind: 'apr1', salt: apr1[1] as string, tag: apr1[2] as string }
-  return 'its hash is of a kind that is not known here'
+  return 'unsupported hash type'
 }
 
 function argon2Hash(found: RegExpExecArray): PasswordHash | string {
   const [, algorithm, version, memory, passes, parallelism, salt = '', tag = ''] = found
   const [m, t, p] = [Number(memory), Number(passes), Number(parallelism)]
-  if (Number(version) !== ARGON2_VERSION) return `its argon2 is version ${version}, not 19`
-  if (m > MAX_ARGON2_MEMORY) return `its ${m} KiB are more than ${MAX_ARGON2_MEMORY}`
-  if (m * t > MAX_ARGON2_WORK) return 'its passes over that much memory are too many'
-  if (t < 1 || p < 1 || p > 64 || m < 8 * p) return 'its argon2 parameters do not fit together'
+  if (Number(version) !== ARGON2_VERSION)
+    return `unsupported argon2 version ${version}; expected 19`
+  if (m > MAX_ARGON2_MEMORY)
+    return `argon2 memory of ${m} KiB exceeds the limit of ${MAX_ARGON2_MEMORY}`
+  if (m * t > MAX_ARGON2_WORK) return 'too many argon2 passes for this amount of memory'
+  if (t < 1 || p < 1 || p > 64 || m < 8 * p) return 'inconsistent argon2 parameters'
   return {
     kind: 'argon2',
     algorithm: algorithm as 'argon2id',

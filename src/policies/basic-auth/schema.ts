@@ -14,30 +14,33 @@ const user = () =>
     .meta({ title: 'line of an htpasswd file' })
     .check(({ value, issues }) => {
       if (ENTRY.test(value)) return
-      const message = 'this is not `name:hash` with a hash that is known'
-      const hint = 'make one with `htpasswd -nB name`; passwords in plain text are not taken'
+      const message = 'expected `name:hash` with a supported hash'
+      const hint =
+        'generate a line with `htpasswd -nB name`; plain-text passwords are not supported'
       issues.push(issue(value, message, { rule: 'malformed', hint }))
     })
 
 const shape = {
   htpasswd: secret()
     .optional()
-    .describe('The users and their hashes, as `htpasswd` writes them: the text or `{file}`.'),
+    .describe('Users and password hashes in htpasswd format: a string or `{file}`.'),
   users: z
     .array(user())
     .min(1)
     .max(1024)
     .optional()
-    .describe('The same as a list of lines, in place of `htpasswd`.'),
+    .describe('The same as a list of lines, instead of `htpasswd`.'),
   realm: z
     .string()
     .regex(/^[ !#-[\]-~]*$/)
     .max(256)
     .prefault('Restricted')
-    .describe('What browsers show when they prompt for a password.'),
+    .describe('The realm that browsers show when they prompt for a password.'),
   mode: choice('Strict', 'Optional')
     .prefault('Strict')
-    .describe('Strict: a known user or 401. Optional: no credentials are fine, bad ones are 401.'),
+    .describe(
+      'Strict: requests without valid credentials get 401. Optional: credentials are not required, but invalid ones get 401.',
+    ),
   location: credentialLocation('Basic '),
 }
 
@@ -49,6 +52,8 @@ export const basicAuth = oneOfKeys(aliased(shape, { authorizationLocation: 'loca
     ...rest,
     htpasswd: htpasswd ?? sealSecret((users ?? []).join('\n')),
   }))
-  .describe('Accepts users with passwords; the name is `basicAuth.username` in expressions.')
+  .describe(
+    'Authenticates users by name and password. The name is available to expressions as `basicAuth.username`.',
+  )
 
 export type BasicAuth = z.output<typeof basicAuth>

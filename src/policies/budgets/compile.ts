@@ -91,7 +91,7 @@ function usedUp(wait: number): Reply {
   return {
     ...reply(429, 'rate-limit', '', headerEdit({ set })),
     detail: 'budget',
-    message: 'The budget for calls to models is used up.',
+    message: 'The budget for model calls is exhausted.',
     code: 'budget_exhausted',
     ...(wait > WORTH_WAITING ? { isFinal: true } : {}),
   }

@@ -19,43 +19,47 @@ const count = () => z.int().min(1).max(1_000_000_000_000)
 
 const dollars = () =>
   scalar<number>({
-    what: 'an amount of US dollars',
-    hint: "write it as a string, as '5' or '0.25', with up to six decimals",
+    what: 'an amount in US dollars',
+    hint: "use a string such as '5' or '0.25', with up to six decimals",
     pattern: /^(0|[1-9]\d{0,5})(\.\d{1,6})?$/,
     parse: (text) => (Number(text) > 0 ? Number(text) : undefined),
   })
 
 const budget = oneOfKeys(
   z.strictObject({
-    requests: count().optional().describe('Calls that a provider served.'),
-    tokens: count().optional().describe('Tokens, as providers report them.'),
+    requests: count().optional().describe('The number of calls served by a provider.'),
+    tokens: count().optional().describe('The number of tokens, as reported by providers.'),
     usd: dollars()
       .optional()
       .describe(
-        'US dollars by `config.modelCatalog`. Models without a price are denied with 403, since ' +
-          'their cost cannot be counted.',
+        'US dollars, based on `config.modelCatalog`. Calls to models without a price are denied with 403, because ' +
+          'their cost is unknown.',
       ),
     per: choice('Minute', 'Hour', 'Day', 'Week', 'Month').describe(
-      'The period, by the calendar in UTC; weeks start on Monday.',
+      'The calendar period in UTC. Weeks start on Monday.',
     ),
     key: expression('any')
       .optional()
       .describe(
-        'Counts separately for each value, such as `apiKey.key` or `jwt.sub`; else all together. ' +
-          'Requests for which it has no value, or an error, are counted as one.',
+        'Counts separately for each value, such as `apiKey.key` or `jwt.sub`. By default, all calls are counted together. ' +
+          'Requests without a value, or for which the expression fails, are counted together.',
       ),
     models: z
       .array(z.string().min(1).max(256))
       .min(1)
       .max(256)
       .optional()
-      .describe('The models that it is for, with one `*` at an end at most; by default all.'),
+      .describe(
+        'The models that the budget applies to, each with at most one leading or trailing `*`. Default: all.',
+      ),
     maxKeys: z
       .int()
       .min(1)
       .max(10_000_000)
       .prefault(100_000)
-      .describe('How many values are remembered; the longest unused is forgotten first.'),
+      .describe(
+        'Max number of distinct values to track. The least recently used one is evicted first.',
+      ),
   }),
   ['requests', 'tokens', 'usd'],
 ).transform(({ requests, tokens, usd, per, maxKeys, key, models }): Budget => {
@@ -73,10 +77,10 @@ export const budgets = z
   .min(1)
   .max(16)
   .describe(
-    'What calls to models may use. Before a call its estimate is reserved: the tokens of the ' +
-      'request, and as many as the model may write. After it, the estimate is replaced by what ' +
-      'the provider reports. Without room the response is 429 with `Retry-After`. Budgets of all ' +
-      'levels hold together, for all workers of the gateway, and are kept across reloads; with ' +
-      '`config.budgets.file` or `config.database` over restarts, too, and with the latter they ' +
-      'hold for all replicas together. After an edit of the amount, what was used still counts.',
+    'Limits the usage of models. Before each call, an estimate is reserved: the tokens of the ' +
+      'request plus the max tokens of the response. After the call, the estimate is replaced by the usage ' +
+      'that the provider reports. If the budget does not suffice, the response is 429 with `Retry-After`. Budgets of all ' +
+      'levels apply. They are shared by all workers of the gateway and kept across reloads; with ' +
+      '`config.budgets.file` or `config.database` also across restarts, and with the latter they ' +
+      'are shared by all replicas. Changing an amount does not reset the usage.',
   )

@@ -4,7 +4,7 @@ import { byteSize, choice, scalar } from '../scalars.ts'
 const mediaType = () =>
   scalar<string>({
     what: 'a media type',
-    hint: 'write one such as application/json, text/* or application/*+json',
+    hint: 'use a media type such as application/json, text/* or application/*+json',
     maxLength: 128,
     pattern: /^[A-Za-z0-9!#$&^_.+-]+\/(\*(\+[A-Za-z0-9!#$&^_.-]+)?|[A-Za-z0-9!#$&^_.+-]+)$/,
     parse: (text) => text.toLowerCase(),
@@ -42,7 +42,7 @@ export const compression = z
   .describe(
     'Compresses responses with the encoding that the client prefers in `Accept-Encoding`, and adds ' +
       '`Vary: Accept-Encoding`. Responses that are already encoded, partial (206), without a body, ' +
-      'gRPC or marked `Cache-Control: no-transform` stay as they are. Strong ETags become weak. ' +
+      'gRPC or marked `Cache-Control: no-transform` are not changed. Strong ETags become weak. ' +
       'Streams are compressed and flushed as they arrive, so server-sent events are not delayed.',
   )
 

@@ -6,14 +6,14 @@ export const connect = z
   .strictObject({
     mode: choice('Deny', 'Route')
       .prefault('Deny')
-      .describe('Deny: 405. Route, which files written for other gateways have, is rejected.'),
+      .describe('Deny: responds with 405. Route is rejected.'),
   })
   .check(({ value, issues }) => {
     if (value.mode === 'Deny') return
-    const hint = 'CONNECT is answered with 405, whatever is said here; leave it out'
+    const hint = 'CONNECT requests always get 405; remove this setting'
     const params = { rule: 'unsupported', hint } as const
-    issues.push(issue(value, 'routes do not take CONNECT', params, ['mode']))
+    issues.push(issue(value, 'routing CONNECT requests is not supported', params, ['mode']))
   })
-  .describe('What happens to the method CONNECT.')
+  .describe('How to handle CONNECT requests.')
 
 export type Connect = z.output<typeof connect>

@@ -8,21 +8,21 @@ export const connectionLimits = z
     maxConnections: count()
       .optional()
       .describe(
-        'Max connections to each endpoint at once. Divided among the workers; each has one at least.',
+        'Max concurrent connections to each endpoint, divided among the workers (at least one each).',
       ),
     maxPendingRequests: count()
       .prefault(1024)
       .describe(
-        'Max requests that wait for a connection to an endpoint; further ones get 503. Divided among the workers.',
+        'Max requests waiting for a connection to an endpoint, divided among the workers. Excess requests get 503.',
       ),
     maxRequestsPerConnection: count()
       .optional()
-      .describe('After so many requests a connection is closed.'),
+      .describe('Max requests on a connection before it is closed.'),
     maxAge: duration()
       .optional()
-      .describe('After about so long a connection makes room for a new one.'),
-    idleTimeout: duration().optional().describe('How long an unused connection is kept.'),
+      .describe('The approximate age at which a connection is replaced.'),
+    idleTimeout: duration().optional().describe('How long idle connections are kept open.'),
   })
-  .describe('How many connections and waiting requests a backend may have.')
+  .describe('Limits connections and pending requests to a backend.')
 
 export type ConnectionLimits = z.output<typeof connectionLimits>

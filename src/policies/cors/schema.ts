@@ -10,20 +10,22 @@ export const cors = z
       .array(origin())
       .max(64)
       .prefault([])
-      .describe('Origins that may read responses; `*` matches any, also within a hostname.'),
-    allowMethods: z.array(method()).max(64).prefault([]).describe('Methods that may be used.'),
-    allowHeaders: z.array(headerName()).max(64).prefault([]).describe('Headers that may be sent.'),
-    exposeHeaders: z.array(headerName()).max(64).prefault([]).describe('Headers that may be read.'),
+      .describe(
+        'Origins that can read responses. `*` matches any origin, and can be used within a hostname.',
+      ),
+    allowMethods: z.array(method()).max(64).prefault([]).describe('Methods that can be used.'),
+    allowHeaders: z.array(headerName()).max(64).prefault([]).describe('Headers that can be sent.'),
+    exposeHeaders: z.array(headerName()).max(64).prefault([]).describe('Headers that can be read.'),
     allowCredentials: z
       .boolean()
       .prefault(false)
-      .describe('Whether cookies and the like are sent.'),
+      .describe('Whether browsers can send credentials such as cookies.'),
     maxAge: duration()
       .optional()
-      .describe('How long browsers cache the response to a preflight request.'),
+      .describe('How long browsers can cache the response to a preflight request.'),
   })
   .describe(
-    'Tells browsers what pages of other origins may do, and responds to their preflight requests.',
+    'Cross-origin resource sharing: which other origins can use this resource in browsers. Responds to preflight requests.',
   )
 
 export type Cors = z.output<typeof cors>

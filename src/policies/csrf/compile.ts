@@ -8,7 +8,7 @@ import type { Csrf } from './schema.ts'
 /** RFC 9110 §9.2.1. Names of methods have a case: `get` is another method, and not known as safe. */
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
-const detail = 'a page of another site sent it'
+const detail = 'a page of another site sent the request'
 const REJECTED = { ...reply(403, 'csrf'), detail }
 
 export function compileCsrf([policy]: Attachments<Csrf>): Part {

@@ -7,10 +7,8 @@ export const csrf = z
       .array(trustedOrigin())
       .max(64)
       .prefault([])
-      .describe('Other sites whose pages may send such requests, such as https://app.example.com.'),
+      .describe('Other sites whose pages can send such requests, such as https://app.example.com.'),
   })
-  .describe(
-    'Rejects requests that change something if a page of another site has a browser send them.',
-  )
+  .describe('Rejects state-changing requests that browsers send on behalf of pages of other sites.')
 
 export type Csrf = z.output<typeof csrf>

@@ -6,27 +6,29 @@ import { issue } from '../shapes.ts'
 const SHAPE = {
   status: z.int().min(200).max(599).describe('The status of the response.'),
   body: z.string().max(65_536).optional().describe('The body of the response.'),
-  bodyExpression: expression('any').optional().describe('The body, computed; instead of `body`.'),
+  bodyExpression: expression('any')
+    .optional()
+    .describe('A CEL expression that returns the body, instead of `body`.'),
   headers: z
     .record(headerName(), expression('string'))
     .prefault({})
-    .describe('Headers of the response, by expression: `content-type: "\'text/plain\'"`.'),
+    .describe('Response headers, as CEL expressions: `content-type: "\'text/plain\'"`.'),
 }
 
 type Bodies = z.core.ParsePayload<{ readonly body?: unknown; readonly bodyExpression?: unknown }>
 
 function oneBody({ value, issues }: Bodies): void {
   if (value.body === undefined || value.bodyExpression === undefined) return
-  const message = '`body` and `bodyExpression` exclude each other'
+  const message = '`body` and `bodyExpression` are mutually exclusive'
   issues.push(
-    issue(value, message, { rule: 'excludes', hint: 'keep one of them' }, ['bodyExpression']),
+    issue(value, message, { rule: 'excludes', hint: 'remove one of them' }, ['bodyExpression']),
   )
 }
 
 export const plainDirectResponse = z
   .strictObject(SHAPE)
   .check(oneBody)
-  .describe('Responds directly, without a backend.')
+  .describe('Returns a fixed response without calling a backend.')
 
 const entry = z
   .strictObject({ ...conditionOf(false), ...SHAPE })

@@ -62,7 +62,13 @@ function compileOne(policy: ValidPolicy<ExtAuthz>, site: CompileContext): Step {
   return (exchange) => {
     const body = includeRequestBody && bodyOf(exchange, includeRequestBody)
     if (body === 'too-large') {
-      return refuse(exchange, policy, 'too-large', 'the body cannot be shown', TOO_LARGE)
+      return refuse(
+        exchange,
+        policy,
+        'too-large',
+        'the body is too large to send to the service',
+        TOO_LARGE,
+      )
     }
     const key = responses && keyOf(variablesOf(exchange))
     const known = key === undefined ? undefined : responses?.get(key, now())
@@ -165,7 +171,7 @@ function askByHttp(
   return async (exchange, body) => {
     const headers = headersOf(exchange, wanted).filter(([name]) => !OF_CONNECTION.has(name))
     const asked = question(exchange, headers, timeout)
-    if (asked === undefined) return { kind: 'failed', detail: 'an expression has no value' }
+    if (asked === undefined) return { kind: 'failed', detail: 'an expression failed' }
     const whole =
       asked.body.length > 0 || body === undefined ? asked : { ...asked, body: body.bytes }
     const response = await ask(exchange, whole)

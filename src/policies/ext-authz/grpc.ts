@@ -117,16 +117,16 @@ export function readGrpcResponse(answer: Answer): Verdict {
   const message = grpcMessage(answer)
   if (typeof message === 'string') return { kind: 'failed', detail: message }
   const response = decode(CheckResponseSchema, message)
-  if (response === undefined) return { kind: 'failed', detail: 'no CheckResponse' }
+  if (response === undefined) return { kind: 'failed', detail: 'not a CheckResponse' }
   const { status: state, deniedResponse, okResponse, dynamicMetadata } = response
   const code = state?.code ?? 0
   if (code !== 0) return denied(deniedResponse, `code ${code}`)
   // A denial beside the status OK: whichever of the two was meant, the request is not admitted.
-  if (deniedResponse !== undefined) return denied(deniedResponse, 'a denial beside code 0')
+  if (deniedResponse !== undefined) return denied(deniedResponse, 'a denied response with code 0')
   const changes = changesOf(okResponse)
   const unwritable = unwritableHeader(changes)
   // Without it the backend would take the client's own header of this name for the service's word.
-  if (unwritable !== undefined) return denied(undefined, `${unwritable} cannot be written`)
+  if (unwritable !== undefined) return denied(undefined, `${unwritable} cannot be sent`)
   const metadata = (dynamicMetadata ?? okResponse?.dynamicMetadata ?? {}) as JsonObject
   return { kind: 'allowed', changes, metadata }
 }

@@ -14,8 +14,8 @@ const grpc = z
     context: z
       .record(z.string(), z.string())
       .prefault({})
-      .describe('Fixed context extensions of the check request.'),
-    metadata: expressions('Metadata context of the check request, by expression.'),
+      .describe('Static context extensions of the check request.'),
+    metadata: expressions('Metadata context of the check request, as CEL expressions.'),
   })
   .describe("Envoy's ext_authz protocol, version 3.")
 
@@ -23,29 +23,27 @@ const http = z
   .strictObject({
     path: expression('string')
       .optional()
-      .describe('The path to call; by default, that of the request.'),
-    redirect: expression('string')
-      .optional()
-      .describe('Where to redirect clients that are denied.'),
+      .describe('The path to call. Defaults to the path of the request.'),
+    redirect: expression('string').optional().describe('Where to redirect denied clients.'),
     body: expression('string').optional().describe('The body to send.'),
     includeResponseHeaders: z
       .array(headerName())
       .max(64)
       .prefault([])
       .describe(
-        'Headers of the response that are sent to the backend; headers of these names from clients are removed.',
+        'Response headers to forward to the backend. Client headers with these names are removed.',
       ),
     addRequestHeaders: z
       .record(headerOrPseudo(), expression('string'))
       .prefault({})
-      .describe('Further headers to send, by expression.'),
+      .describe('Additional headers to send, as CEL expressions.'),
     metadata: expressions(
-      'What expressions read as `extauthz`, computed from the response of the service: ' +
+      'Metadata that is available to expressions as `extauthz`, computed from the response of the service: ' +
         '`response.code`, `response.headers` and `response.body`.',
       'response',
     ),
   })
-  .describe('A plain HTTP request: 2xx admits.')
+  .describe('A plain HTTP request. Responses with 2xx admit the request.')
 
 const protocol = oneOfKeys(z.strictObject({ grpc: grpc.optional(), http: http.optional() }), [
   'grpc',
@@ -54,54 +52,59 @@ const protocol = oneOfKeys(z.strictObject({ grpc: grpc.optional(), http: http.op
 
 const cache = z
   .strictObject({
-    key: z.array(expression('any')).min(1).max(16).describe('The key of the cache.'),
-    ttl: duration().describe('How long.'),
-    maxEntries: z.int().min(1).max(1_000_000).prefault(10_000).describe('How many at most.'),
+    key: z.array(expression('any')).min(1).max(16).describe('The cache key.'),
+    ttl: duration().describe('How long to cache decisions.'),
+    maxEntries: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .prefault(10_000)
+      .describe('Max number of cached decisions.'),
   })
   .optional()
-  .describe('Caches decisions, denials included.')
+  .describe('Caches decisions, including denials.')
 
 const body = z
   .strictObject({
-    maxRequestBytes: byteSize().prefault('8Ki').describe('How much of the body is sent.'),
+    maxRequestBytes: byteSize().prefault('8Ki').describe('Max bytes of the body to send.'),
     allowPartialMessage: z
       .boolean()
       .prefault(false)
       .describe(
-        'Whether the beginning of a longer body is sent; otherwise the request is rejected.',
+        'Whether to send the beginning of larger bodies; otherwise such requests are rejected.',
       ),
-    packAsBytes: z.boolean().prefault(false).describe('Send it as bytes, not as text.'),
+    packAsBytes: z.boolean().prefault(false).describe('Send the body as bytes instead of text.'),
   })
   .optional()
-  .describe('Sends the body of the request along.')
+  .describe('Sends the request body to the service.')
 
 const failureMode = z
   .union([
     choice('Deny', 'Allow'),
     z.strictObject({
-      denyWithStatus: z.int().min(400).max(599).describe('Deny, with this status.'),
+      denyWithStatus: z.int().min(400).max(599).describe('Deny the request with this status.'),
     }),
   ])
   .prefault('Deny')
-  .describe('What happens if the service cannot be reached.')
+  .describe('What to do if the service is unavailable.')
 
 const SHAPE = {
   ...targetShape,
-  protocol: protocol.prefault({ grpc: {} }).describe('How the service is called.'),
+  protocol: protocol.prefault({ grpc: {} }).describe('The protocol of the service.'),
   failureMode,
-  timeout: duration().prefault('10s').describe('How long to wait for a response.'),
+  timeout: duration().prefault('10s').describe('The timeout of calls to the service.'),
   includeRequestHeaders: z
     .array(headerOrPseudo())
     .max(64)
     .prefault([])
-    .describe('Headers of the request that are sent; none: all over gRPC, few over HTTP.'),
+    .describe('Request headers to send. By default, all over gRPC and a few over HTTP.'),
   includeRequestBody: body,
   cache,
 }
 
 export const plainExtAuthz = oneOfKeys(z.strictObject(SHAPE), TARGET_KEYS)
   .transform(withTarget)
-  .describe('Calls an authorization service of your own. Fails closed by default.')
+  .describe('Calls an external authorization service. Fails closed by default.')
 
 const entry = oneOfKeys(z.strictObject({ ...conditionOf(true), ...SHAPE }), TARGET_KEYS).transform(
   ({ condition, ...rest }) => toEntry(condition, withTarget(rest)),

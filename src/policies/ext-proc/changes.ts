@@ -12,12 +12,12 @@ import type { Changes, Reply, SetHeader } from './messages.ts'
 export function changeRequest(exchange: Exchange, changes: Changes): string | undefined {
   for (const { name, value } of changes.set) {
     if (name === ':path') {
-      if (!/^\/[!"$-~]*$/.test(value)) return 'the path cannot be written'
+      if (!/^\/[!"$-~]*$/.test(value)) return 'invalid path'
       const at = value.indexOf('?')
       exchange.path = at < 0 ? value : value.slice(0, at)
       exchange.search = at < 0 ? '' : value.slice(at)
     } else if (name === ':authority' || name === 'host') {
-      if (!/^[\w.:[\]-]+$/.test(value)) return 'the host cannot be written'
+      if (!/^[\w.:[\]-]+$/.test(value)) return 'invalid host'
       exchange.host = value
     } else if (name.startsWith(':')) return `${name} cannot be changed`
   }

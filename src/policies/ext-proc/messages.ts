@@ -134,7 +134,7 @@ function partOf({ phase, headers = [], body, endOfStream }: Outgoing) {
 
 export function readMessage(bytes: Uint8Array): Reply {
   const read = decode(ProcessingResponseSchema, bytes)
-  if (read === undefined) return failed('no ProcessingResponse')
+  if (read === undefined) return failed('not a ProcessingResponse')
   const { response, modeOverride } = read
   if (response.case === undefined) return failed('an empty ProcessingResponse')
   if (response.case === 'immediateResponse') return immediate(response.value)
@@ -142,7 +142,7 @@ export function readMessage(bytes: Uint8Array): Reply {
   const set = setHeadersIn(common?.headerMutation)
   const bad = unwritable(set.filter(isPlain).map(({ name, value }) => [name, value]))
   // Without it the other side would take the client's own header of this name for the service's word.
-  if (bad !== undefined) return failed(`${bad} cannot be written`)
+  if (bad !== undefined) return failed(`${bad} cannot be sent`)
   return {
     kind: 'continue',
     phase: response.case,
@@ -168,7 +168,8 @@ function immediate({ status, headers, body, details }: ImmediateResponse): Reply
   const set = setHeadersIn(headers).map(({ name, value }): Header => [name, value])
   const detail = details === '' ? `status ${code}` : details
   const isStatus = code >= 200 && code <= 599
-  if (!isStatus || unwritable(set) !== undefined) return failed(`a response with ${detail}`)
+  if (!isStatus || unwritable(set) !== undefined)
+    return failed(`invalid immediate response: ${detail}`)
   return { kind: 'immediate', status: code, headers: set, body, detail }
 }
 

@@ -124,7 +124,7 @@ export class Processing {
     }
     if (!isChanged) return this.#rest()
     // The rest of it would follow what is in place of its beginning.
-    if (!isWhole) return this.failed('a part of a body cannot be changed')
+    if (!isWhole) return this.failed('a partially buffered body cannot be changed')
     this.#replace(Buffer.concat(made))
     return this.#rest()
   }
@@ -145,7 +145,7 @@ export class Processing {
     const wrong = changeResponse(draft, said) ?? this.#override(said.override)
     if (wrong !== undefined) return this.failed(wrong)
     if (said.isReplaced || said.body !== undefined) {
-      return this.failed('a body that was not sent cannot be changed')
+      return this.failed('the service changed a body that it was not sent')
     }
     if (endOfStream || this.#responseBody === 'none') session.end()
     return undefined
@@ -202,10 +202,10 @@ export class Processing {
     const { requestBody, responseBody, responseHeaders } = wanted
     const isFit = (now: BodyMode, next: BodyMode | 'unknown') => next === 'none' || next === now
     if (!isFit(this.#requestBody, requestBody) || !isFit(this.#responseBody, responseBody)) {
-      return 'a mode of bodies that is not configured'
+      return 'the service requested a body mode that is not configured'
     }
     if (responseHeaders === 'send' && this.#responseHeaders === 'skip') {
-      return 'a mode of headers that is not configured'
+      return 'the service requested a header mode that is not configured'
     }
     if (this.#requestBody !== 'fullDuplexStreamed') this.#requestBody = requestBody as BodyMode
     this.#responseBody = responseBody as BodyMode
@@ -260,7 +260,9 @@ interface Failure {
 function settle(said: Reply, phase: Phase): Changes | GatewayReply | Failure {
   if (said.kind === 'immediate') return immediateReply(said)
   if (said.kind === 'failed') return { isFailed: true, detail: said.detail }
-  return said.phase === phase ? said : { isFailed: true, detail: `${said.phase}, not ${phase}` }
+  return said.phase === phase
+    ? said
+    : { isFailed: true, detail: `unexpected ${said.phase}, expected ${phase}` }
 }
 
 const TOO_LARGE = reply(413, 'too-large')

@@ -66,7 +66,8 @@ export function responseStream(processing: Processing, flow: BodyFlow): BodyTran
       flow.fail(immediateReply(said))
       return
     }
-    if (said.phase !== 'responseBody') return fail(`${said.phase}, not responseBody`)
+    if (said.phase !== 'responseBody')
+      return fail(`unexpected ${said.phase}, expected responseBody`)
     const { body } = said
     const [own = new Uint8Array()] = sent.splice(0, 1)
     behind -= own.length

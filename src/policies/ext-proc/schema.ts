@@ -5,67 +5,69 @@ import { issue, oneOfKeys } from '../shapes.ts'
 import { TARGET_KEYS, targetShape, withTarget } from '../target.ts'
 
 const headers = (what: string) =>
-  choice('send', 'skip').prefault('send').describe(`Whether the service gets the ${what}.`)
+  choice('send', 'skip').prefault('send').describe(`Whether to send the ${what} to the service.`)
 const body = (what: string) =>
   choice('none', 'buffered', 'bufferedPartial', 'fullDuplexStreamed')
     .prefault('fullDuplexStreamed')
     .describe(
-      `How the service gets the body of the ${what}: not at all, whole in one message, or in pieces.`,
+      `How to send the body of the ${what} to the service: not at all, complete in one message, or streamed.`,
     )
 const trailers = () =>
   choice('send', 'skip')
     .prefault('send')
-    .describe('Changes nothing: trailers pass, and the service does not get them.')
+    .describe('Has no effect: trailers are forwarded, but not sent to the service.')
 const computed = (what: string, stage?: 'response') =>
   z.record(z.string().min(1).max(256), expression('any', stage)).prefault({}).describe(what)
 
 const processingOptions = z
   .strictObject({
-    requestHeaderMode: headers('head of the request'),
+    requestHeaderMode: headers('request headers'),
     requestBodyMode: body(
-      'request (`bufferedPartial`: its beginning, if it is longer than `maxBufferSize`)',
+      'request (`bufferedPartial`: only the beginning, if it is longer than `maxBufferSize`)',
     ),
     requestTrailerMode: trailers(),
-    responseHeaderMode: headers('head of the response'),
+    responseHeaderMode: headers('response headers'),
     responseBodyMode: body('response').check(({ value, issues }) => {
       if (value !== 'bufferedPartial') return
       const message = '`bufferedPartial` is not supported for responses'
-      const hint = 'write `buffered`, `fullDuplexStreamed` or `none`'
+      const hint = 'use `buffered`, `fullDuplexStreamed` or `none`'
       issues.push(issue(value, message, { rule: 'unsupported', hint }))
     }),
     responseTrailerMode: trailers(),
     allowModeOverride: z
       .boolean()
       .prefault(false)
-      .describe('Whether the service may say that it does not want what would follow.'),
+      .describe('Whether the service can skip the remaining messages with a mode override.'),
   })
   .transform(({ requestTrailerMode: _, responseTrailerMode: __, ...rest }) => rest)
   .prefault({})
-  .describe('What the service gets.')
+  .describe('What to send to the service.')
 
 const SHAPE = {
   ...targetShape,
   failureMode: choice('failClosed', 'failOpen')
     .prefault('failClosed')
     .describe(
-      'What happens if the service cannot be reached or understood: `failClosed` responds with ' +
-        '500, `failOpen` goes on without it.',
+      'What to do if the service is unavailable or sends an invalid message: `failClosed` responds with ' +
+        '500, `failOpen` continues without it.',
     ),
-  timeout: duration().prefault('5s').describe('How long to wait for each message of the service.'),
+  timeout: duration()
+    .prefault('5s')
+    .describe('How long to wait for each message from the service.'),
   metadataContext: z
     .record(z.string().min(1).max(256), z.record(z.string().min(1).max(256), expression('any')))
     .prefault({})
-    .describe('Metadata context of the first message: by namespace and name, by expression.'),
-  requestAttributes: computed('Attributes of the message with the head of the request.'),
-  responseAttributes: computed('The same of the response.', 'response'),
+    .describe('Metadata context of the first message: by namespace and name, as CEL expressions.'),
+  requestAttributes: computed('Attributes to send with the request headers.'),
+  responseAttributes: computed('Attributes to send with the response headers.', 'response'),
   processingOptions,
 }
 
 export const plainExtProc = oneOfKeys(z.strictObject(SHAPE), TARGET_KEYS)
   .transform(withTarget)
   .describe(
-    "Has a service of your own look at requests and responses and change them, by Envoy's " +
-      'ext_proc protocol, version 3. It runs after rules and limits, and fails closed by default.',
+    "Lets an external service inspect and change requests and responses, using Envoy's " +
+      'ext_proc protocol, version 3. Runs after rules and limits, and fails closed by default.',
   )
 
 const entry = oneOfKeys(z.strictObject({ ...conditionOf(true), ...SHAPE }), TARGET_KEYS).transform(
@@ -81,7 +83,7 @@ export const extProc = orConditional(plainExtProc, entry).check(({ value, issues
   // One place on the way back is made for all of them.
   if (new Set(modes).size < 2) return
   const message = 'entries with different `responseBodyMode` are not supported'
-  const hint = 'write the same `responseBodyMode` in each'
+  const hint = 'set the same `responseBodyMode` in each entry'
   issues.push(issue(value, message, { rule: 'unsupported', hint }, ['conditional']))
 })
 

@@ -3,87 +3,98 @@ import { byteSize, choice, duration } from '../scalars.ts'
 
 export const frontendHttp = z
   .strictObject({
-    maxHeadSize: byteSize().prefault('64Ki').describe('The longest head of a request.'),
-    http1MaxHeaders: z.int().min(1).max(4096).prefault(100).describe('Headers of a request.'),
+    maxHeadSize: byteSize().prefault('64Ki').describe('Max size of the request line and headers.'),
+    http1MaxHeaders: z
+      .int()
+      .min(1)
+      .max(4096)
+      .prefault(100)
+      .describe('Max number of request headers.'),
     maxBodySize: byteSize()
       .optional()
-      .describe('The longest body of a request; beyond, 413. Absent: any, since none is kept.'),
+      .describe(
+        'Max size of a request body; larger ones get 413. Default: no limit, because bodies are streamed.',
+      ),
     maxBufferSize: byteSize()
       .prefault('2Mi')
-      .describe('How much of a body is kept where a policy or an expression reads it.'),
+      .describe('Max size of a body that is buffered for a policy or an expression.'),
     maxJsonSize: byteSize()
       .prefault('2Mi')
       .describe(
-        'The longest JSON that an expression reads with `json()`; a body is bounded by ' +
-          '`maxBufferSize` as well. Beyond it a Deny rule denies, and no other matches.',
+        'Max size of JSON that an expression parses with `json()`. Bodies are also limited by ' +
+          '`maxBufferSize`. Beyond the limit, Deny rules deny and other rules do not match.',
       ),
-    headTimeout: duration().prefault('15s').describe('How long the head of a request may take.'),
-    bodyTimeout: duration()
-      .prefault('1m')
-      .describe('How long nothing may come while a body is read.'),
+    headTimeout: duration()
+      .prefault('15s')
+      .describe('The timeout for receiving the request line and headers.'),
+    bodyTimeout: duration().prefault('1m').describe('The idle timeout while a body is received.'),
     http1IdleTimeout: duration()
       .prefault('10m')
-      .describe('How long a connection may wait for its next request.'),
+      .describe('How long an idle connection is kept open.'),
     http1HeaderCase: choice('Lowercase', 'Preserve')
       .prefault('Preserve')
       .describe(
-        'How names of headers are written in HTTP/1.1, to backends and to clients: as they came or ' +
-          'as the policy has them that adds them, or all in lower case.',
+        'The case of header names in HTTP/1.1, to backends and to clients: as received or ' +
+          'as set by a policy, or all lowercase.',
       ),
     http2MaxConcurrentStreams: z
       .int()
       .min(1)
       .max(10_000)
       .prefault(100)
-      .describe('Requests at once.'),
+      .describe('Max concurrent streams.'),
     http2MaxResetsPerSecond: z
       .int()
       .min(1)
       .max(100_000)
       .prefault(100)
-      .describe('Streams given up.'),
+      .describe('Max stream resets per second.'),
     http2MaxControlFramesPerSecond: z
       .int()
       .min(1)
       .max(100_000)
       .prefault(1000)
-      .describe('PING, SETTINGS and the like.'),
+      .describe('Max control frames per second, such as PING and SETTINGS.'),
     http2WindowSize: byteSize()
       .prefault('256Ki')
-      .describe('The window of a stream at first; it grows while the body is taken as it comes.'),
+      .describe(
+        'The initial window of a stream. It grows while the body is consumed as fast as it arrives.',
+      ),
     http2ConnectionWindowSize: byteSize().prefault('1Mi').describe('The window of a connection.'),
     http2FrameSize: z
       .int()
       .min(16_384)
       .max(16_777_215)
       .prefault(16_384)
-      .describe('The longest frame.'),
-    http2MaxHeaderSize: byteSize().optional().describe('The longest list of headers.'),
+      .describe('Max size of a frame.'),
+    http2MaxHeaderSize: byteSize().optional().describe('Max size of the header list.'),
     http2KeepaliveInterval: duration().prefault('30s').describe('How often to send PING.'),
-    http2KeepaliveTimeout: duration().prefault('15s').describe('How long to wait for the reply.'),
-    maxConnectionDuration: duration().optional().describe('How old a connection may become.'),
+    http2KeepaliveTimeout: duration()
+      .prefault('15s')
+      .describe('How long to wait for a PING acknowledgment.'),
+    maxConnectionDuration: duration().optional().describe('Max age of a connection.'),
     mergeSlashes: z
       .boolean()
       .prefault(true)
       .describe(
-        'Adjacent slashes in paths become one before routes, rules and backends see the path, so ' +
-          'that a rule about `/admin` decides about `//admin` too. `false` keeps them: only for ' +
-          'backends that tell the two apart.',
+        'Merges adjacent slashes in paths before routing, rules and backends see the path, so ' +
+          'that a rule about `/admin` also applies to `//admin`. Set it to `false` only for ' +
+          'backends that distinguish the two.',
       ),
     headersWithUnderscores: choice('Auto', 'Allow', 'Drop', 'Reject')
       .prefault('Auto')
       .describe(
-        'What happens to headers such as `x_role`, which many backends take for `x-role`. Auto: ' +
-          '400 if it could be taken for a header that a rule or a route reads, or if a rule reads ' +
-          'all headers. Drop removes and Reject rejects (400) every name with an underscore; ' +
+        'How to handle headers such as `x_role`, which many backends treat as `x-role`. Auto: ' +
+          '400 if the header could be mistaken for one that a rule or route reads, or if a rule reads ' +
+          'all headers. Drop removes and Reject rejects (400) all names with an underscore; ' +
           'Allow forwards them.',
       ),
     requestTrailers: choice('Drop', 'Forward')
       .prefault('Drop')
       .describe(
-        'What happens to trailers of requests, which come after the rules were evaluated. ' +
-          'Forward: those that could be taken for a header that a rule or a route reads are ' +
-          'dropped even so.',
+        'How to handle request trailers, which arrive after the rules were evaluated. ' +
+          'Forward: those that could be mistaken for a header that a rule or route reads are ' +
+          'still dropped.',
       ),
     trustedHops: z
       .int()
@@ -91,11 +102,11 @@ export const frontendHttp = z
       .max(16)
       .prefault(0)
       .describe(
-        'Proxies in front. So many entries of X-Forwarded-For, from the right, are believed, and ' +
-          'the first of these is `source.address`; none by default.',
+        'The number of trusted proxies in front of the gateway. This many entries of X-Forwarded-For, from the right, are trusted, and ' +
+          'the leftmost of them becomes `source.address`. Default: none.',
       ),
   })
-  .describe('Limits and times of HTTP connections.')
+  .describe('Limits and timeouts of HTTP connections.')
 
 export type FrontendHttp = z.output<typeof frontendHttp>
 

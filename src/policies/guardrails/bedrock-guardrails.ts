@@ -90,9 +90,10 @@ function verdictOf(text: string): Applied {
   const value = readJson(text, { duplicates: 'refuse' }) as Fields | undefined
   const action = value?.['action']
   if (action === 'NONE') return { kind: 'passed' }
-  if (action !== 'GUARDRAIL_INTERVENED') return failed('no action')
+  if (action !== 'GUARDRAIL_INTERVENED') return failed('the response has no action')
   const { assessments } = value ?? {}
-  if (!Array.isArray(assessments) || assessments.length === 0) return failed('no assessments')
+  if (!Array.isArray(assessments) || assessments.length === 0)
+    return failed('the response has no assessments')
   const outputs = value?.['outputs']
   const [output] = Array.isArray(outputs) ? outputs : []
   const masked = (output as Fields | undefined)?.['text']

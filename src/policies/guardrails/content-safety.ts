@@ -32,7 +32,7 @@ export function compileContentSafety(
         const said = await call(exchange, path, { text, ...lists })
         if ('detail' in said) return said
         const isHarmful = harmOf(said.body, severityThreshold)
-        if (isHarmful === undefined) return { detail: 'no analysis' }
+        if (isHarmful === undefined) return { detail: 'the response has no analysis' }
         if (isHarmful) return 'rejected'
       }
       if (detectJailbreak !== undefined && phase === 'request') {
@@ -41,7 +41,7 @@ export function compileContentSafety(
         if ('detail' in said) return said
         const { jailbreakAnalysis: found } = said.body as { jailbreakAnalysis?: unknown }
         const detected = (found as { readonly detected?: unknown } | null | undefined)?.detected
-        if (typeof detected !== 'boolean') return { detail: 'no analysis' }
+        if (typeof detected !== 'boolean') return { detail: 'the response has no analysis' }
         if (detected) return 'rejected'
       }
     }

@@ -52,6 +52,6 @@ export function serviceCaller(ask: Ask, credential: FindHeader, timeout: number)
     if (answer.status !== 200) return { detail: `status ${answer.status}` }
     const value = readJson(Buffer.from(answer.body).toString('utf8'), { duplicates: 'refuse' })
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isObject ? { body: value } : { detail: 'no object' }
+    return isObject ? { body: value } : { detail: 'the response is not a JSON object' }
   }
 }

@@ -18,10 +18,11 @@ export function compileModeration(
     if ('detail' in said) return said
     const { results } = said.body as { readonly results?: unknown }
     if (!Array.isArray(results) || results.length !== texts.length) {
-      return { detail: 'another number of results' }
+      return { detail: 'unexpected number of results' }
     }
     const flags = results.map((one) => (one as { readonly flagged?: unknown } | null)?.flagged)
-    if (!flags.every((flag) => typeof flag === 'boolean')) return { detail: 'no verdict' }
+    if (!flags.every((flag) => typeof flag === 'boolean'))
+      return { detail: 'the response has no verdict' }
     return flags.includes(true) ? 'rejected' : 'passed'
   }
   return judgeTexts(judge)

@@ -21,20 +21,20 @@ const builtIn = choice(...BUILT_IN)
 
 const pattern = scalar<string>({
   what: 'a regular expression',
-  hint: 'write it in the syntax of RE2',
+  hint: 'use RE2 syntax',
   maxLength: 2048,
   parse: (text) => (text === '' || compilePattern(text) === undefined ? undefined : text),
 })
 
 const rule = oneOfKeys(
   z.strictObject({
-    builtin: builtIn.optional().describe('A recognizer that the gateway has.'),
-    pattern: pattern.optional().describe('A regular expression, in the syntax of RE2.'),
+    builtin: builtIn.optional().describe('A built-in recognizer.'),
+    pattern: pattern.optional().describe('A regular expression in RE2 syntax.'),
     name: z
       .string()
       .regex(/^[A-Za-z][A-Za-z0-9_]{0,31}$/)
       .optional()
-      .describe('What replaces a match of `pattern`: `<NAME>`; `MASKED` by default.'),
+      .describe('The name that replaces matches of `pattern`, as `<NAME>`. Default: `MASKED`.'),
   }),
   ['builtin', 'pattern'],
 )
@@ -43,25 +43,27 @@ const regex = z
   .strictObject({
     action: choice('Mask', 'Reject')
       .prefault('Mask')
-      .describe('Mask: what is found is replaced. Reject: the call is.'),
-    rules: z.array(rule).min(1).max(64).describe('What is looked for.'),
+      .describe('Mask: replaces matches. Reject: rejects the call.'),
+    rules: z.array(rule).min(1).max(64).describe('What to look for.'),
   })
-  .describe('Looks for texts of some form.')
+  .describe('Looks for text patterns.')
 
 export const webhook = z
   .strictObject({
-    target: target().describe('The service that decides.'),
+    target: target().describe('The address of the service.'),
     path: z
       .string()
       .max(1024)
       .regex(/^(?:\/[!-"$->@-~]*)?$/)
       .prefault('')
-      .describe('What its paths begin with: `POST <path>/request` and `POST <path>/response`.'),
+      .describe(
+        'The path prefix. The gateway calls `POST <path>/request` and `POST <path>/response`.',
+      ),
     includeRequestHeaders: z
       .array(headerName())
       .max(64)
       .prefault([])
-      .describe('Headers of the client that the service gets, too.'),
+      .describe('Client headers to forward to the service.'),
     headers: z
       .record(
         z.string().regex(/^(?::path|:authority|[!#$%&'*+\-.^_`|~0-9A-Za-z]+)$/),
@@ -69,13 +71,13 @@ export const webhook = z
       )
       .prefault({})
       .describe(
-        'Further headers to send, by expression; `:path` is the whole path, and `:authority` the ' +
-          'Host of the request.',
+        'Additional headers to send, as CEL expressions. `:path` replaces the full path, and `:authority` the ' +
+          'Host header.',
       ),
-    timeout: duration().prefault('5s').describe('How long to wait for a response.'),
+    timeout: duration().prefault('5s').describe('The timeout of calls to the service.'),
     failureMode: failureMode(),
   })
-  .describe('Sends all texts to a service, which accepts them, masks them or rejects the call.')
+  .describe('Sends all text to a service that accepts it, masks it or rejects the call.')
 
 const rejection = z
   .strictObject({
@@ -85,22 +87,22 @@ const rejection = z
       .min(1)
       .max(1024)
       .optional()
-      .describe("The message for clients, in the form of their API's errors."),
+      .describe('The message for clients, in the error format of their API.'),
     body: z
       .string()
       .min(1)
       .max(65_536)
       .optional()
       .describe(
-        'The whole body, in place of an error in the form of the API. A stream that has begun ' +
-          'ends with such an error all the same.',
+        'The complete body, instead of an error in the format of the API. A stream that has already ' +
+          'started always ends with such an error.',
       ),
-    headers: headerChanges().optional().describe('Changes to the headers of the response.'),
+    headers: headerChanges().optional().describe('Changes to the response headers.'),
   })
   .check(({ value, issues }) => {
     if (value.body === undefined || value.message === undefined) return
-    const params = { rule: 'excludes', hint: 'keep one of them' } as const
-    issues.push(issue(value, '`message` and `body` exclude each other', params, ['body']))
+    const params = { rule: 'excludes', hint: 'remove one of them' } as const
+    issues.push(issue(value, '`message` and `body` are mutually exclusive', params, ['body']))
   })
 
 /** What a guard is; exactly one of them. */
@@ -121,7 +123,7 @@ const guard = oneOfKeys(
     bedrockGuardrails: bedrockGuardrails.optional(),
     rejection: rejection
       .prefault({})
-      .describe('How a call is rejected, if a service does not say so itself.'),
+      .describe('The response to rejected calls, unless the service provides its own.'),
   }),
   [...KINDS],
 )
@@ -132,16 +134,16 @@ export const guardrails = z
   .strictObject({
     streaming: choice('Enabled')
       .optional()
-      .describe('Streams are always guarded; written for files of others.'),
-    request: guards('For what is sent to models: prompts, system prompts, results of tools.'),
+      .describe('Accepted for compatibility: streams are always guarded.'),
+    request: guards('Applies to the input of models: prompts, system prompts and tool results.'),
     response: guards(
-      'For what models write, streams included: text and reasoning, not arguments of tools. ' +
-        'Responses are translated for it, so that what the gateway does not know is dropped.',
+      'Applies to the output of models, including streams: text and reasoning, but not tool arguments. ' +
+        'Responses are translated for this, so fields that the gateway does not know are dropped.',
     ),
   })
   .describe(
-    'Masks or rejects what must not reach models, or must not come from them. In the order of ' +
-      'the list; those of all levels apply. Requests that are not calls to models are denied.',
+    'Masks or rejects sensitive content in the input and output of models. Guards run in list ' +
+      'order, and those of all levels apply. Requests that are not model calls are denied.',
   )
 
 export type Guardrails = z.output<typeof guardrails>

@@ -15,11 +15,11 @@ export const failureMode = () =>
       mode === 'Allow' || mode === 'failOpen' ? 'Allow' : 'Deny',
     )
     .describe(
-      'What happens when the service does not respond, or not as it should: `Deny` rejects the ' +
+      'What to do if the service is unavailable or sends an invalid response: `Deny` rejects the ' +
         'call with 503, `Allow` admits it. `failClosed` and `failOpen` mean the same.',
     )
 
-const timeout = () => duration().prefault('5s').describe('How long to wait for a response.')
+const timeout = () => duration().prefault('5s').describe('The timeout of calls to the service.')
 
 const policies = <T extends z.ZodType>(backendAuth: T) =>
   z.strictObject({ backendAuth: backendAuth.optional() }).prefault({})
@@ -31,37 +31,37 @@ export const moderation = z
       .min(1)
       .max(256)
       .prefault('omni-moderation-latest')
-      .describe('The model that judges.'),
+      .describe('The moderation model.'),
     host: host()
       .prefault('https://api.openai.com')
-      .describe("The service, if it is not OpenAI's own."),
+      .describe("The address of the service. Default: OpenAI's."),
     policies: policies(keyCredential()).describe(
       'The credential for the service: `backendAuth.key`.',
     ),
     timeout: timeout(),
     failureMode: failureMode(),
   })
-  .describe('Sends all texts to the moderation API of OpenAI; what it flags is rejected.')
+  .describe('Sends all text to the OpenAI moderation API and rejects flagged content.')
 
 const version = (otherwise: string) =>
   z
     .string()
     .regex(/^\d{4}-\d{2}-\d{2}(?:-preview)?$/)
     .prefault(otherwise)
-    .describe('The version of the API.')
+    .describe('The API version.')
 
 /** A name alone is reached by HTTPS. */
 const resource = () =>
   scalar<HostTarget>({
-    what: 'the host of a resource',
-    hint: 'write NAME.cognitiveservices.azure.com, or a URL',
+    what: 'a resource host',
+    hint: 'use NAME.cognitiveservices.azure.com or a URL',
     parse: (text) => parseHost(/^[\w.-]+$/.test(text) ? `https://${text}` : text),
   })
 
 export const contentSafety = z
   .strictObject({
     endpoint: resource().describe(
-      'The resource: `NAME.cognitiveservices.azure.com`, or a URL. HTTPS by default.',
+      'The host of the resource: `NAME.cognitiveservices.azure.com` or a URL. HTTPS by default.',
     ),
     analyzeText: z
       .strictObject({
@@ -70,16 +70,18 @@ export const contentSafety = z
           .min(0)
           .max(6)
           .prefault(2)
-          .describe('Hate, self-harm, sexual and violent content of this severity is rejected.'),
+          .describe(
+            'The severity from which hate, self-harm, sexual and violent content is rejected.',
+          ),
         blocklistNames: z
           .array(z.string().min(1).max(64))
           .max(10)
           .prefault([])
-          .describe('Blocklists of the resource; what is on them is rejected.'),
+          .describe('Blocklists of the resource. Matching content is rejected.'),
         haltOnBlocklistHit: z
           .boolean()
           .prefault(false)
-          .describe('Whether the analysis ends with the first match of a blocklist.'),
+          .describe('Whether to stop the analysis at the first blocklist match.'),
         apiVersion: version('2024-09-01'),
       })
       .optional()
@@ -87,48 +89,52 @@ export const contentSafety = z
     detectJailbreak: z
       .strictObject({ apiVersion: version('2024-02-15-preview') })
       .optional()
-      .describe('Looks for attempts to talk a model out of its instructions; in requests only.'),
+      .describe('Looks for jailbreak attempts. Requests only.'),
     policies: policies(azureCredential()).describe(
       'The credential for the service: `backendAuth.key` or `backendAuth.azure`. By default, ' +
-        'that of the environment (`azure: {implicit: {}}`).',
+        'the credential from the environment (`azure: {implicit: {}}`).',
     ),
     timeout: timeout(),
     failureMode: failureMode(),
   })
   .check(({ value, issues }) => {
     if (value.analyzeText !== undefined || value.detectJailbreak !== undefined) return
-    const hint = 'add `analyzeText: {}` or `detectJailbreak: {}`'
-    issues.push(issue(value, 'nothing would be looked for', { rule: 'missing', hint }))
+    const hint = 'set `analyzeText: {}` or `detectJailbreak: {}`'
+    issues.push(issue(value, 'no analysis is enabled', { rule: 'missing', hint }))
   })
-  .describe('Sends all texts to Azure AI Content Safety; what it finds harmful is rejected.')
+  .describe('Sends all text to Azure AI Content Safety and rejects harmful content.')
 
 const bedrockAuth = () =>
   z
     .strictObject({
       aws: z
-        .strictObject(awsKeys('The id of the access key.'))
+        .strictObject(awsKeys('The access key ID.'))
         .check(areWhole)
-        .describe('Credentials of AWS; without any, those of the environment.'),
+        .describe('AWS credentials. Defaults to those from the environment.'),
     })
-    .describe('The credential that the service is sent.')
+    .describe('The credential to send to the service.')
 
 export const bedrockGuardrails = z
   .strictObject({
-    guardrailIdentifier: z.string().min(1).max(2048).describe('The guardrail, by its id or ARN.'),
-    guardrailVersion: z.string().min(1).max(32).describe('Its version: a number, or `DRAFT`.'),
+    guardrailIdentifier: z.string().min(1).max(2048).describe('The ID or ARN of the guardrail.'),
+    guardrailVersion: z
+      .string()
+      .min(1)
+      .max(32)
+      .describe('The version of the guardrail: a number or `DRAFT`.'),
     region: z
       .string()
       .regex(/^[a-z0-9-]{1,32}$/)
-      .describe('The region that it is in.'),
-    host: host().optional().describe('The service, if it is not that of the region.'),
+      .describe('The region of the guardrail.'),
+    host: host().optional().describe('The address of the service. Default: that of the region.'),
     policies: policies(bedrockAuth()).describe(
-      'The credential for the service: `backendAuth.aws`. By default, that of the environment.',
+      'The credential for the service: `backendAuth.aws`. Defaults to the credentials from the environment.',
     ),
     timeout: timeout(),
     failureMode: failureMode(),
   })
   .describe(
-    'Sends all texts to a guardrail of Amazon Bedrock: what it masks is masked, and what it blocks ' +
+    'Sends all text to an Amazon Bedrock guardrail. Content that it masks is masked, and content that it blocks ' +
       'is rejected.',
   )
 

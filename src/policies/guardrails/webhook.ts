@@ -92,18 +92,20 @@ function readVerdict(
   if (status !== 200) return failed(`status ${status}`)
   const value = readJson(Buffer.from(body).toString('utf8'), { duplicates: 'refuse' })
   const action = memberOf(value, 'action')
-  if (!isObject(action)) return failed('no action')
+  if (!isObject(action)) return failed('the response has no action')
   const said = memberOf(action, 'body')
   if (said === undefined || said === null) {
     // A status without a body would be a rejection that was misread as consent.
     return memberOf(action, 'status_code') === undefined
       ? { kind: 'passed' }
-      : failed('a status without a body')
+      : failed('the response has a status but no body')
   }
   if (typeof said === 'string') return rejected(said, memberOf(action, 'status_code'))
   const texts = phase === 'request' ? textsOf(said, 'messages') : textsOf(said, 'choices')
-  if (texts === undefined) return failed('no messages')
-  return texts.length === count ? { kind: 'masked', texts } : failed('another number of messages')
+  if (texts === undefined) return failed('the response has no messages')
+  return texts.length === count
+    ? { kind: 'masked', texts }
+    : failed('unexpected number of messages')
 }
 
 function rejected(message: string, status: unknown): WebhookVerdict {

@@ -8,40 +8,40 @@ const httpProbe = z.strictObject({
     .regex(/^\/\S*$/)
     .prefault('/')
     .describe('The path to request.'),
-  host: hostname().optional().describe('The Host to send; by default, that of the backend.'),
+  host: hostname().optional().describe('The Host header to send. Defaults to that of the backend.'),
   codes: z
     .array(z.int().min(100).max(599))
     .min(1)
     .max(64)
     .prefault([200])
-    .describe('Statuses that mean healthy.'),
+    .describe('Status codes of healthy endpoints.'),
 })
 
 export const healthCheck = oneOfKeys(
   z.strictObject({
-    http: httpProbe.optional().describe('Sends GET requests.'),
-    tcp: z.strictObject({}).optional().describe('Only opens a connection.'),
+    http: httpProbe.optional().describe('Sends HTTP GET requests.'),
+    tcp: z.strictObject({}).optional().describe('Only opens a TCP connection.'),
     port: port()
       .optional()
       .describe(
-        'The port to check; by default, that of the endpoint. Another one is checked over HTTP/1.1, whatever the backend speaks.',
+        'The port to check. Defaults to the port of the endpoint. A different port is always checked over HTTP/1.1.',
       ),
-    interval: duration().prefault('10s').describe('How long between two checks.'),
-    timeout: duration().prefault('2s').describe('How long a check may take.'),
+    interval: duration().prefault('10s').describe('The time between checks.'),
+    timeout: duration().prefault('2s').describe('The timeout of a check.'),
     unhealthyThreshold: z
       .int()
       .min(1)
       .max(100)
       .prefault(3)
-      .describe('Consecutive failures after which an endpoint gets no more requests.'),
+      .describe('The number of consecutive failures after which an endpoint is unhealthy.'),
     healthyThreshold: z
       .int()
       .min(1)
       .max(100)
       .prefault(1)
-      .describe('Consecutive successes after which it gets requests again.'),
+      .describe('The number of consecutive successes after which an endpoint is healthy again.'),
   }),
   ['http', 'tcp'],
-).describe('Checks the health of each endpoint at an interval.')
+).describe('Actively checks the health of each endpoint.')
 
 export type HealthCheck = z.output<typeof healthCheck>

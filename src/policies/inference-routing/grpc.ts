@@ -86,7 +86,7 @@ export function readPick(answer: Answer): Picked {
   const responses: ProcessingResponse[] = []
   for (const message of messages) {
     const response = decode(ProcessingResponseSchema, message)
-    if (response === undefined) return failed('no ProcessingResponse')
+    if (response === undefined) return failed('not a ProcessingResponse')
     responses.push(response)
   }
   for (const { response } of responses) {
@@ -98,13 +98,13 @@ export function readPick(answer: Answer): Picked {
   const { set, remove } = headersIn(common.map(({ headerMutation }) => headerMutation))
   const bad = unwritable(set)
   // Without it the backend would take the client's own header of this name for the picker's word.
-  if (bad !== undefined) return failed(`${bad} cannot be written`)
+  if (bad !== undefined) return failed(`${bad} cannot be sent`)
   const named = set.find(([name]) => name.toLowerCase() === DESTINATION)?.[1]
   const text = named ?? responses.map(metadataOf).find((one) => one !== undefined) ?? ''
   const endpoints = text.split(',').flatMap((one) => (one.trim() === '' ? [] : [one.trim()]))
-  if (endpoints.length === 0) return failed('no endpoint was picked')
+  if (endpoints.length === 0) return failed('the picker did not pick an endpoint')
   const body = bodyIn(common)
-  if (body === 'incomplete') return failed('the body is not complete')
+  if (body === 'incomplete') return failed('the body is incomplete')
   return { kind: 'picked', endpoints, set, remove, body }
 }
 

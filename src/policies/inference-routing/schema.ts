@@ -4,23 +4,23 @@ import { target } from '../target.ts'
 
 export const inferenceRouting = z
   .strictObject({
-    endpointPicker: target().describe('The endpoint picker, which speaks gRPC.'),
+    endpointPicker: target().describe('The endpoint picker. It must use gRPC.'),
     failureMode: choice('FailClose', 'FailOpen', 'failClosed', 'failOpen')
       .prefault('FailClose')
       .transform((mode): 'FailClose' | 'FailOpen' =>
         mode === 'FailOpen' || mode === 'failOpen' ? 'FailOpen' : 'FailClose',
       )
       .describe(
-        'What happens if the picker cannot be reached, or picks nothing of the backend: ' +
-          '`FailClose` responds with 503, `FailOpen` lets the backend choose. `failClosed` and ' +
-          '`failOpen` mean the same.',
+        'What to do if the picker is unavailable or picks no endpoint of the backend: ' +
+          '`FailClose` responds with 503, `FailOpen` falls back to load balancing. `failClosed` and ' +
+          '`failOpen` are aliases.',
       ),
-    timeout: duration().prefault('5s').describe('How long to wait for the picker.'),
+    timeout: duration().prefault('5s').describe('The timeout of calls to the picker.'),
   })
   .describe(
-    'Calls an endpoint picker of the Gateway API Inference Extension for the endpoint that ' +
-      'gets a request. The picker sees the request with its body, but no credentials, and may ' +
-      'change headers and the body; only endpoints that the backend has can be picked.',
+    'Calls an endpoint picker of the Gateway API Inference Extension to choose the endpoint ' +
+      'for each request. The picker sees the request and its body, but no credentials, and can ' +
+      'change headers and the body. It can only pick endpoints of the backend.',
   )
 
 export type InferenceRouting = z.output<typeof inferenceRouting>

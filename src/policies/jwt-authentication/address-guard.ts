@@ -76,7 +76,7 @@ function judge(
 ): Error | null {
   const bad = addresses.find(({ address }) => isForbiddenAddress(address, mayBePrivate))
   if (bad === undefined && addresses.length > 0) return null
-  const message = `${hostname} is ${bad?.address ?? 'nowhere'}, where no keys are fetched from`
+  const message = `${hostname} resolves to ${bad?.address ?? 'no address'}; fetching keys from there is not allowed`
   return Object.assign(new Error(message), { code: FORBIDDEN })
 }
 
@@ -88,7 +88,7 @@ function ranges(...texts: readonly string[]): readonly Cidr[] {
   return texts.map((text) => {
     const [address = '', length] = text.split('/')
     const ip = parseIp(address)
-    if (ip === undefined) throw new Error(`${text} is no range`)
+    if (ip === undefined) throw new Error(`invalid CIDR range ${text}`)
     return new Cidr(ip, Number(length))
   })
 }

@@ -52,13 +52,13 @@ function foundOf(outcome: Verified | Refusal): Found {
 
 /** Tokens of such a key are refused, and the issuer may have others: so it is no error. */
 function faultOf({ origin }: ValidPolicy, issuer: string, { index, kid, problem }: KeyFault) {
-  const name = kid === '' ? `key ${index + 1}` : `the key \`${kid}\``
+  const name = kid === '' ? `key ${index + 1}` : `key \`${kid}\``
   return {
     code: 'PC0501',
     severity: 'warning',
-    message: `${name} of \`${issuer}\` is not used: ${problem}`,
+    message: `${name} of \`${issuer}\` is ignored: ${problem}`,
     origin,
-    hint: 'tokens that name it are refused; publish a key that can be used',
+    hint: 'tokens signed with this key are rejected; publish a supported key',
   } as const
 }
 
@@ -66,8 +66,8 @@ function keylessOf({ origin }: ValidPolicy, issuer: string) {
   return {
     code: 'PC0503',
     severity: 'warning',
-    message: `every token of \`${issuer}\` is refused: its key set has no key that can be used`,
+    message: `all tokens from \`${issuer}\` are rejected: its key set contains no usable key`,
     origin,
-    hint: 'put the public keys of the issuer into `jwks`, or name its `url`',
+    hint: 'add the public keys of the issuer to `jwks`, or set its `url`',
   } as const
 }

@@ -60,11 +60,11 @@ async function fetchMetadata(
   const answer = await ask(exchange, question('GET', metadataPath, [], new Uint8Array()))
   if ('failure' in answer) return answer.failure
   const metadata = answer.status === 200 ? jsonOf(answer.body) : undefined
-  if (metadata === undefined) return `status ${answer.status} and no metadata`
+  if (metadata === undefined) return `status ${answer.status}, no metadata`
   // RFC 8414 §3.3: metadata of somebody else would send clients there.
   const own = metadata['issuer']
   const isOwn = typeof own === 'string' && withoutSlash(own) === withoutSlash(issuer)
-  return isOwn ? metadata : 'its metadata is of another issuer'
+  return isOwn ? metadata : 'the metadata belongs to another issuer'
 }
 
 function question(
@@ -180,7 +180,7 @@ function register(
 
 function authorize({ issuer }: AuthorizationServer, { request }: Exchange, read: Json): Reply {
   const endpoint = endpointOf(issuer, read['authorization_endpoint'])
-  if (endpoint === undefined) return unavailable('no authorization endpoint of the issuer')
+  if (endpoint === undefined) return unavailable('the issuer has no authorization endpoint')
   for (const [name, value] of new URLSearchParams(request.search)) {
     if (name !== 'resource') endpoint.searchParams.append(name, value)
   }
@@ -226,7 +226,8 @@ async function forward(
   body: Uint8Array,
 ): Promise<Reply> {
   const endpoint = endpointOf(issuer, written)
-  if (endpoint === undefined) return unavailable('an endpoint is not at the issuer')
+  if (endpoint === undefined)
+    return unavailable('an endpoint does not have the origin of the issuer')
   const path = `${endpoint.pathname}${endpoint.search}`
   const answer = await ask(exchange, question('POST', path, [['content-type', type]], body))
   if ('failure' in answer) return unavailable(answer.failure)

@@ -99,7 +99,7 @@ export class TokenChecker {
   }
 }
 
-const TOO_LARGE = refuse('too-large', `more than ${LARGEST_TOKEN} characters`)
+const TOO_LARGE = refuse('too-large', `longer than ${LARGEST_TOKEN} characters`)
 
 /** `issuer`: what they are called in metrics. */
 export function openKeys(issuer: string, jwks: KeySet, world: JwtDeps): KeySource {

@@ -40,13 +40,13 @@ export function keyFetcher(limits: Partial<FetchLimits> = {}): FetchKeys {
       for (let left = all.redirects; ; left--) {
         const next = await fetchOnce(at, all, signal)
         if (!(next instanceof URL)) return next
-        if (!isSameHost(at, next)) return refused(`redirected to another host, ${next.host}`)
-        if (left === 0) return refused('redirected too often')
+        if (!isSameHost(at, next)) return refused(`redirected to another host: ${next.host}`)
+        if (left === 0) return refused('too many redirects')
         at = next
       }
     } catch (error) {
       const { code, message } = error as Error & { readonly code?: unknown }
-      if (signal.aborted) return { kind: 'timeout', detail: `nothing in ${all.timeout} ms` }
+      if (signal.aborted) return { kind: 'timeout', detail: `no response within ${all.timeout} ms` }
       return { kind: code === FORBIDDEN ? 'refused' : 'failed', detail: message }
     }
   }
@@ -69,7 +69,7 @@ async function fetchOnce(url: URL, limits: FetchLimits, signal: AbortSignal) {
   // Nobody looks up an address that was written as one, so that nobody would judge it either.
   const literal = url.hostname.replace(/^\[|\]$/g, '')
   if (isIP(literal) !== 0 && isForbiddenAddress(literal, true)) {
-    return refused(`${literal} is no address to fetch keys from`)
+    return refused(`fetching keys from ${literal} is not allowed`)
   }
   const response = await ask(url, limits, signal)
   try {
@@ -77,12 +77,12 @@ async function fetchOnce(url: URL, limits: FetchLimits, signal: AbortSignal) {
     if (REDIRECTS.has(statusCode) && headers.location !== undefined) {
       return URL.canParse(headers.location, url)
         ? new URL(headers.location, url)
-        : refused('redirected to no URL')
+        : refused('redirected to an invalid URL')
     }
     if (statusCode !== 200) return { kind: 'failed', detail: `status ${statusCode}` } as const
-    if (headers['content-encoding'] !== undefined) return refused('compressed, without being asked')
+    if (headers['content-encoding'] !== undefined) return refused('the response is compressed')
     const text = await readText(response, limits.bytes)
-    if (text === undefined) return refused(`longer than ${limits.bytes} bytes`)
+    if (text === undefined) return refused(`the response is larger than ${limits.bytes} bytes`)
     return { kind: 'text', text, maxAge: maxAgeOf(headers['cache-control']) } as const
   } finally {
     response.destroy()

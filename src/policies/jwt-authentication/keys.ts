@@ -58,7 +58,7 @@ export function parseKeys(text: string): VerificationKeys | undefined {
   for (const [kid, entries] of found) {
     const usable = entries.filter(({ index, key }) => {
       const isUnclear = entries.some((other) => other.index !== index && overlap(other.key, key))
-      const problem = 'another key has the same kid and may verify the same'
+      const problem = 'another key has the same kid and an overlapping algorithm'
       if (isUnclear) faults.push({ index, kid, problem })
       return !isUnclear
     })
@@ -90,21 +90,22 @@ const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
 /** A sentence where the key cannot be used. */
 function importKey(jwk: Value): VerificationKey | string {
-  if (!isPlainObject(jwk)) return 'it is no object'
+  if (!isPlainObject(jwk)) return 'not a JSON object'
   const { kty, kid, use, key_ops: operations, alg, crv } = jwk
-  if (kty === 'oct') return 'a shared secret is no key for a gateway'
-  if (PRIVATE_MEMBERS.some((name) => Object.hasOwn(jwk, name))) return 'it is a private key'
-  if (typeof kid !== 'string' || kid === '') return 'it has no kid, and tokens choose by it'
-  if (use !== undefined && use !== 'sig') return `its use is ${String(use)}, not sig`
+  if (kty === 'oct') return 'symmetric keys are not supported'
+  if (PRIVATE_MEMBERS.some((name) => Object.hasOwn(jwk, name)))
+    return 'private keys must not be published'
+  if (typeof kid !== 'string' || kid === '') return 'kid is missing or not a string'
+  if (use !== undefined && use !== 'sig') return `use is ${String(use)}, not sig`
   if (operations !== undefined) {
-    if (!Array.isArray(operations)) return 'its key_ops is no list'
-    if (!operations.includes('verify')) return 'its key_ops have no verify'
+    if (!Array.isArray(operations)) return 'key_ops is not a list'
+    if (!operations.includes('verify')) return 'key_ops does not include verify'
   }
   const fitting = algorithmsFor(kty, crv)
-  if (fitting.length === 0) return 'no algorithm here takes its kty and crv'
+  if (fitting.length === 0) return 'unsupported kty or crv'
   const named = typeof alg === 'string' ? ALGORITHMS.get(alg) : undefined
   if (alg !== undefined && (named === undefined || !fitting.includes(named))) {
-    return `its alg is ${String(alg)}, which is not for such a key`
+    return `alg ${String(alg)} does not match the key type`
   }
   const key = kty === 'RSA' ? importRsa(jwk) : importPoint(jwk)
   if (typeof key === 'string') return key
@@ -119,17 +120,19 @@ const LARGEST_EXPONENT = 2n ** 32n
 function importRsa({ n, e }: JsonObject): KeyObject | string {
   const modulus = typeof n === 'string' ? decodeBase64url(n) : undefined
   const exponent = typeof e === 'string' ? decodeBase64url(e) : undefined
-  if (!modulus?.length || !exponent?.length) return 'its n or e is not base64url'
+  if (!modulus?.length || !exponent?.length) return 'n or e is not base64url'
   const key = toKey({ kty: 'RSA', n: n as string, e: e as string })
-  if (key === undefined) return 'its n and e are no RSA key'
+  if (key === undefined) return 'n and e do not form an RSA key'
   const { modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {}
-  if (modulusLength < SMALLEST_MODULUS) return `it has ${modulusLength} bits, fewer than 2048`
-  if (modulusLength > LARGEST_MODULUS) return `it has ${modulusLength} bits, more than 8192`
+  if (modulusLength < SMALLEST_MODULUS)
+    return `${modulusLength} bits are fewer than the minimum of 2048`
+  if (modulusLength > LARGEST_MODULUS)
+    return `${modulusLength} bits are more than the maximum of 8192`
   if (publicExponent < 3n || publicExponent % 2n === 0n || publicExponent > LARGEST_EXPONENT) {
-    return `its exponent is ${publicExponent}`
+    return `unsupported exponent ${publicExponent}`
   }
   if (isRocaModulus(BigInt(`0x${modulus.toString('hex')}`))) {
-    return 'its private key can be computed (CVE-2017-15361)'
+    return 'the private key can be computed from it (CVE-2017-15361)'
   }
   return key
 }
@@ -147,11 +150,11 @@ function importPoint({ kty, crv, x, y }: JsonObject): KeyObject | string {
   const length = COORDINATE_LENGTHS.get(crv as string)
   const isCoordinate = (value: Value | undefined): value is string =>
     typeof value === 'string' && decodeBase64url(value)?.length === length
-  if (!isCoordinate(x)) return `its x is not ${length} bytes in base64url`
-  if (kty === 'EC' && !isCoordinate(y)) return `its y is not ${length} bytes in base64url`
+  if (!isCoordinate(x)) return `x is not ${length} bytes in base64url`
+  if (kty === 'EC' && !isCoordinate(y)) return `y is not ${length} bytes in base64url`
   const point = { kty: kty as string, crv: crv as string, x }
   const key = toKey(kty === 'EC' ? { ...point, y: y as string } : point)
-  return key ?? `its point is not on the curve ${String(crv)}`
+  return key ?? `the point is not on the curve ${String(crv)}`
 }
 
 function toKey(jwk: JsonWebKeyInput['key']): KeyObject | undefined {

@@ -123,7 +123,7 @@ export class RemoteKeys implements KeySource {
     if (fetched.kind !== 'text' || keys === undefined) {
       const [outcome, detail] =
         fetched.kind === 'text'
-          ? (['refused', 'it is no JSON Web Key Set'] as const)
+          ? (['refused', 'not a JSON Web Key Set'] as const)
           : [fetched.kind, fetched.detail]
       this.#last = { outcome, trigger, detail }
       observe?.(this.#last)

@@ -13,13 +13,13 @@ import {
   withoutSlash,
 } from './identity-providers.ts'
 
-const issuer = () => z.string().min(1).max(2048).describe('The `iss` that tokens must carry.')
+const issuer = () => z.string().min(1).max(2048).describe('The required `iss` of tokens.')
 
 const audiences = () =>
   z
     .array(z.string().min(1).max(2048))
     .max(64)
-    .describe('One of these must be in `aud`; none: any audience.')
+    .describe('Accepted audiences: one of them must be in `aud`. Default: any.')
 
 const validation = () =>
   z
@@ -28,11 +28,11 @@ const validation = () =>
         .array(z.string().min(1).max(256))
         .max(64)
         .prefault([])
-        .describe('Claims that must be there. `exp` and `iss` always must.'),
+        .describe('Claims that tokens must contain. `exp` and `iss` are always required.'),
     })
-    .describe('What else a token must have.')
+    .describe('Additional validation of tokens.')
 
-const leeway = () => duration().describe('How far clocks may differ; not at all by default.')
+const leeway = () => duration().describe('The tolerated clock skew. Default: none.')
 
 const provider = z.strictObject({
   issuer: issuer(),
@@ -48,13 +48,19 @@ const metadataList = () => z.array(z.string().min(1).max(2048)).max(64).optional
 /** Members of RFC 9728, in its own spelling or in that of the rest of the file. */
 const resourceMetadata = aliased(
   {
-    resource: metadataText().describe('The URL of the resource; by default, as clients reach it.'),
-    authorizationServers: metadataList().describe('By default, the issuers.'),
-    scopesSupported: metadataList().describe('Scopes that clients may need.'),
-    bearerMethodsSupported: metadataList().describe('By default, `header`.'),
-    resourceName: metadataText().describe('A name for people.'),
-    resourceDocumentation: metadataText().describe('The URL of a page for developers.'),
-    resourcePolicyUri: metadataText().describe('The URL of a page about the use of data.'),
+    resource: metadataText().describe(
+      'The URL of the resource. Defaults to the URL that clients use.',
+    ),
+    authorizationServers: metadataList().describe(
+      'The authorization servers. Defaults to the issuers.',
+    ),
+    scopesSupported: metadataList().describe('Scopes that clients can request.'),
+    bearerMethodsSupported: metadataList().describe(
+      'How clients can send tokens. Default: `header`.',
+    ),
+    resourceName: metadataText().describe('A human-readable name.'),
+    resourceDocumentation: metadataText().describe('The URL of the developer documentation.'),
+    resourcePolicyUri: metadataText().describe('The URL of the data usage policy.'),
     resourceTosUri: metadataText().describe('The URL of the terms of service.'),
   },
   {
@@ -76,7 +82,7 @@ const providerObject = oneOfKeys(
     Object.fromEntries(
       IDENTITY_PROVIDERS.map((name) => [
         name.toLowerCase(),
-        z.strictObject({}).optional().describe(`The same as \`${name}\`.`),
+        z.strictObject({}).optional().describe(`An alias of \`${name}\`.`),
       ]),
     ),
   ),
@@ -104,20 +110,20 @@ export const jwtAuthentication = z
     mode: choice('Strict', 'Optional', 'Permissive')
       .prefault('Strict')
       .describe(
-        'Strict: a valid token or 401. Optional: none is fine, a bad one is 401. Permissive: a ' +
-          'bad one is ignored.',
+        'Strict: requests without a valid token get 401. Optional: a token is not required, but an invalid one gets 401. Permissive: ' +
+          'invalid tokens are ignored.',
       ),
     location: credentialLocation('Bearer '),
     forward: z
       .boolean()
       .prefault(false)
-      .describe('Whether the backend gets the token too; else it is removed.'),
+      .describe('Whether to forward the token to the backend. By default, it is removed.'),
     providers: z
       .array(provider)
       .min(1)
       .max(64)
       .optional()
-      .describe('The accepted issuers; the issuer of a token picks the entry.'),
+      .describe('The accepted issuers. The issuer of a token selects the entry.'),
     // One provider may be written without the list.
     issuer: issuer().optional(),
     jwks: keySet().optional(),
@@ -127,16 +133,16 @@ export const jwtAuthentication = z
     resourceMetadata: resourceMetadata
       .optional()
       .describe(
-        'Makes the gateway a resource server of OAuth (RFC 9728), as MCP clients expect: it serves ' +
-          'this metadata at `/.well-known/oauth-protected-resource`, and a 401 says where. ' +
+        'Makes the gateway an OAuth resource server (RFC 9728), as MCP clients expect: it serves ' +
+          'this metadata at `/.well-known/oauth-protected-resource`, and 401 responses point to it. ' +
           '`resource` and `authorization_servers` have defaults; `audiences` is required.',
       ),
     provider: identityProvider()
       .optional()
       .describe(
-        'The kind of identity provider, for one that MCP clients cannot use as it is: the gateway ' +
-          'serves its metadata, registration and, of Entra, the endpoints for codes and tokens, at ' +
-          '`/.well-known/oauth-authorization-server`. With `resourceMetadata` and one issuer.',
+        'The type of identity provider, for providers that MCP clients cannot use directly. The gateway ' +
+          'serves its metadata and registration, and for Entra also the authorization and token endpoints, at ' +
+          '`/.well-known/oauth-authorization-server`. Requires `resourceMetadata` and a single issuer.',
       ),
     clientId: z
       .string()
@@ -144,12 +150,12 @@ export const jwtAuthentication = z
       .max(1024)
       .optional()
       .describe(
-        'The client id that every MCP client gets, in place of registration. With `provider`.',
+        'The client ID that every MCP client gets, instead of dynamic registration. Requires `provider`.',
       ),
     clientSecret: secret()
       .optional()
       .describe(
-        'The secret of that client, which the gateway adds to requests for tokens: the text, or ' +
+        'The secret of that client, which the gateway adds to token requests: a string or ' +
           '`{file}`. For Entra.',
       ),
   })
@@ -165,18 +171,19 @@ export const jwtAuthentication = z
       issues.push(issue(value, wrong.message, { rule: 'missing', hint: wrong.hint }, [wrong.key]))
     }
     if (metadata !== undefined && !all.every((own) => (own.audiences ?? []).length > 0)) {
-      const hint = 'name the resource as tokens for it do, so that tokens for others are rejected'
+      const hint =
+        'name this resource as in the `aud` of its tokens, so that tokens for other resources are rejected'
       const said = { rule: 'missing', hint } as const
       issues.push(issue(value, '`audiences` is missing', said, ['resourceMetadata']))
     }
     if (providers !== undefined) {
       const other = ONE_PROVIDER.find((key) => value[key] !== undefined)
       if (other === undefined) return
-      const message = `\`providers\` and \`${other}\` exclude each other`
+      const message = `\`providers\` and \`${other}\` are mutually exclusive`
       const hint = `move \`${other}\` into an entry of \`providers\``
       issues.push(issue(value, message, { rule: 'excludes', hint }, [other]))
     } else if (issuer === undefined || jwks === undefined) {
-      const hint = 'list `providers`, each with `issuer` and `jwks`'
+      const hint = 'set `providers`, each with `issuer` and `jwks`'
       const missing = issuer === jwks ? '`providers`' : issuer === undefined ? '`issuer`' : '`jwks`'
       issues.push(issue(value, `${missing} is missing`, { rule: 'missing', hint }))
     }
@@ -221,7 +228,7 @@ export const jwtAuthentication = z
           }),
     }
   })
-  .describe('Verifies JSON Web Tokens; the claims are `jwt` in expressions.')
+  .describe('Verifies JSON Web Tokens. The claims are available to expressions as `jwt`.')
 
 const NO_PROVIDER = { issuer: '', audiences: [] }
 
@@ -247,13 +254,13 @@ function adaptationProblem(
   }
   const [issuer = '', ...others] = issuers
   if (others.length > 0 || serverAt(provider, issuer, '') === undefined) {
-    const message = '`provider` is for one issuer, which is a URL'
+    const message = '`provider` requires a single issuer, which must be a URL'
     return { key: 'provider', message, hint }
   }
   if (clientSecret === undefined) return undefined
   if (!ADAPTATIONS[provider].rejectsResource) {
-    const message = `the gateway sends no requests for tokens to ${provider}`
-    return { key: 'clientSecret', message, hint: 'leave out `clientSecret`' }
+    const message = `the gateway does not send token requests to ${provider}`
+    return { key: 'clientSecret', message, hint: 'remove `clientSecret`' }
   }
   return clientId === undefined
     ? { key: 'clientSecret', message: '`clientId` is missing', hint }

@@ -25,15 +25,16 @@ export interface CompactJws {
  */
 export function parseToken(text: string, largest = LARGEST_TOKEN): CompactJws | Refusal {
   if (text.length > largest) {
-    return refuse('too-large', `${text.length} characters, more than ${largest}`)
+    return refuse('too-large', `${text.length} characters exceed the limit of ${largest}`)
   }
   const first = text.indexOf('.')
   const second = text.indexOf('.', first + 1)
   if (first === -1 || second === -1 || text.includes('.', second + 1)) {
-    return refuse('malformed', 'not three parts')
+    return refuse('malformed', 'expected three parts separated by dots')
   }
   const header = readObject(decodeBase64url(text.slice(0, first)))
-  if (header === undefined) return refuse('malformed', 'the header is no JSON object in base64url')
+  if (header === undefined)
+    return refuse('malformed', 'the header is not a base64url-encoded JSON object')
   const payload = decodeBase64url(text.slice(first + 1, second))
   if (payload === undefined) return refuse('malformed', 'the payload is not base64url')
   const signature = decodeBase64url(text.slice(second + 1))

@@ -40,9 +40,9 @@ export function verifyToken(text: string, providers: Providers, now: number): Ve
   const jws = parseToken(text)
   if (isRefusal(jws)) return jws
   const claims = readClaims(jws.payload)
-  if (claims === undefined) return refuse('malformed', 'the payload is no JSON object')
+  if (claims === undefined) return refuse('malformed', 'the payload is not a JSON object')
   const { iss } = claims
-  if (iss === undefined) return refuse('missing-claim', 'there is no iss')
+  if (iss === undefined) return refuse('missing-claim', 'iss is missing')
   if (typeof iss !== 'string') return refuse('bad-claim', `iss is ${quote(iss)}`)
   let refusal: Refusal | undefined
   for (const provider of providers.get(iss) ?? []) {
@@ -65,7 +65,11 @@ function verifyFor(
   const source = provider.keys
   const keys = source.current
   if (keys === undefined) {
-    return refuse('keys-unavailable', `no keys of ${quote(provider.issuer)} yet`, source)
+    return refuse(
+      'keys-unavailable',
+      `the keys of ${quote(provider.issuer)} have not been fetched yet`,
+      source,
+    )
   }
   const fault = verifySignature(jws, keys, source) ?? checkClaims(claims, provider, now)
   if (fault !== undefined) return fault
@@ -80,13 +84,13 @@ export function verifySignature(
   source?: KeySource,
 ): Refusal | undefined {
   const named = byKid.get(kid)
-  if (named === undefined) return refuse('unknown-kid', `no key has the kid ${quote(kid)}`, source)
+  if (named === undefined) return refuse('unknown-kid', `no key with kid ${quote(kid)}`, source)
   const key = named.find(({ algorithms }) => algorithms.includes(algorithm))
   if (key === undefined) {
-    return refuse('alg-mismatch', `alg is ${algorithm.name}, not for the key ${quote(kid)}`)
+    return refuse('alg-mismatch', `alg ${algorithm.name} does not match key ${quote(kid)}`)
   }
   const isGenuine = verify(algorithm.digest, signed, inputOf(key, algorithm), signature)
-  return isGenuine ? undefined : refuse('bad-signature', `by the key ${quote(kid)}`)
+  return isGenuine ? undefined : refuse('bad-signature', `does not verify with key ${quote(kid)}`)
 }
 
 function inputOf({ key }: VerificationKey, { keyType, padding }: CompactJws['algorithm']) {
@@ -105,26 +109,26 @@ function checkClaims(
   now: number,
 ): Refusal | undefined {
   const { exp, nbf, iat } = claims
-  if (exp === undefined) return refuse('missing-claim', 'there is no exp')
+  if (exp === undefined) return refuse('missing-claim', 'exp is missing')
   for (const [name, date] of [
     ['exp', exp],
     ['nbf', nbf],
     ['iat', iat],
   ] as const) {
     if (date !== undefined && !isNumericDate(date)) {
-      return refuse('bad-claim', `${name} is ${quote(date)}, no time in seconds`)
+      return refuse('bad-claim', `${name} is ${quote(date)}, not a time in seconds`)
     }
   }
   const expired = now - ((exp as number) * 1000 + leeway)
-  if (expired >= 0) return refuse('expired', `by ${seconds(expired)}`)
+  if (expired >= 0) return refuse('expired', `${seconds(expired)} ago`)
   const early = ((nbf as number | undefined) ?? 0) * 1000 - leeway - now
-  if (early > 0) return refuse('not-yet-valid', `for ${seconds(early)} more`)
+  if (early > 0) return refuse('not-yet-valid', `valid in ${seconds(early)}`)
   // A clock that is ahead is no reason to refuse; a token that ends before it began is none.
   if (iat !== undefined && (iat as number) > (exp as number)) {
     return refuse('bad-claim', 'iat is after exp')
   }
   const missing = requiredClaims.find((name) => !Object.hasOwn(claims, name))
-  if (missing !== undefined) return refuse('missing-claim', `there is no ${missing}`)
+  if (missing !== undefined) return refuse('missing-claim', `${missing} is missing`)
   return checkAudience(claims['aud'], audiences)
 }
 

@@ -7,9 +7,11 @@ export const loadBalancer = z
     algorithm: choice('LeastRequest', 'RoundRobin', 'ConsistentHash')
       .prefault('LeastRequest')
       .describe(
-        'LeastRequest: of two picked at random, the one with fewer requests. RoundRobin: in turn. ConsistentHash: the same endpoint for equal keys.',
+        'LeastRequest: the less loaded of two random endpoints. RoundRobin: each endpoint in turn. ConsistentHash: the same endpoint for equal keys.',
       ),
-    hashKey: expression('any').optional().describe('The key of ConsistentHash.'),
+    hashKey: expression('any')
+      .optional()
+      .describe('The key for ConsistentHash, as a CEL expression.'),
   })
   .check(({ value, issues }) => {
     const needsKey = value.algorithm === 'ConsistentHash'
@@ -18,16 +20,16 @@ export const loadBalancer = z
       needsKey
         ? issue(value, '`hashKey` is missing', {
             rule: 'missing',
-            hint: "name what to hash, such as request.headers['x-session']",
+            hint: "set the expression to hash, such as request.headers['x-session']",
           })
         : issue(
             value,
-            `\`hashKey\` has no meaning for ${value.algorithm}`,
+            `\`hashKey\` cannot be used with ${value.algorithm}`,
             { rule: 'excludes', hint: 'set `algorithm` to ConsistentHash' },
             ['hashKey'],
           ),
     )
   })
-  .describe('How endpoints of the backend are chosen.')
+  .describe('How to choose among the endpoints of the backend.')
 
 export type LoadBalancer = z.output<typeof loadBalancer>

@@ -18,37 +18,39 @@ const UNITS = { Seconds: 1000, Minutes: 60_000, Hours: 3_600_000, Days: 86_400_0
 const count = () => z.int().min(1).max(1_000_000_000)
 
 const SHAPE = {
-  requests: count().optional().describe('Requests in each `unit`.'),
+  requests: count().optional().describe('Max requests per `unit`.'),
   tokens: count()
     .optional()
     .describe(
-      'Tokens of calls to models in each `unit`, instead of `requests`. An estimate is taken ' +
-        'before a call, and corrected by what the provider says. Other requests count nothing.',
+      'Max tokens of model calls per `unit`, instead of `requests`. An estimate is deducted ' +
+        'before each call and corrected by the usage that the provider reports. Other requests are not counted.',
     ),
   unit: choice('Seconds', 'Minutes', 'Hours', 'Days')
     .optional()
-    .describe('What `requests` or `tokens` are counted for.'),
-  burst: count()
-    .optional()
-    .describe('How many are allowed at once; by default, as many as in a unit.'),
+    .describe('The unit of time for `requests` or `tokens`.'),
+  burst: count().optional().describe('The max burst. Defaults to the limit per unit.'),
   key: expression('any')
     .optional()
     .describe(
-      'Counts separately for each value, such as `jwt.sub`; else all together. Requests for which ' +
-        'it has no value, or an error, are counted as one.',
+      'Counts separately for each value, such as `jwt.sub`. By default, all requests are counted together. Requests ' +
+        'without a value, or for which the expression fails, are counted together.',
     ),
   maxKeys: z
     .int()
     .min(1)
     .max(10_000_000)
     .prefault(100_000)
-    .describe('How many values are remembered; the longest unused is forgotten first.'),
-  maxTokens: count().optional().describe('The bucket form: how much the bucket holds.'),
-  tokensPerFill: count().optional().describe('The bucket form: how much is added; `maxTokens`.'),
-  fillInterval: duration().optional().describe('The bucket form: how often.'),
+    .describe(
+      'Max number of distinct values to track. The least recently used one is evicted first.',
+    ),
+  maxTokens: count().optional().describe('Token bucket form: the capacity of the bucket.'),
+  tokensPerFill: count()
+    .optional()
+    .describe('Token bucket form: the number of tokens added per interval. Default: `maxTokens`.'),
+  fillInterval: duration().optional().describe('Token bucket form: the fill interval.'),
   type: choice('requests', 'tokens')
     .optional()
-    .describe('The bucket form: what is counted, requests by default.'),
+    .describe('Token bucket form: what is counted. Default: requests.'),
 }
 
 type Written = z.output<z.ZodObject<typeof SHAPE>>
@@ -60,19 +62,20 @@ function checkForm({ value, issues }: z.core.ParsePayload<Written>): void {
     issues.push(
       issue(value, message, { rule: path.length === 0 ? 'missing' : 'excludes', hint }, path),
     )
-  const form = 'write `requests` and `unit`, or `maxTokens` and `fillInterval`'
+  const form = 'set either `requests` and `unit`, or `maxTokens` and `fillInterval`'
   if (isBucket) {
     const other = (['requests', 'tokens', 'unit', 'burst'] as const).find(
       (key) => value[key] !== undefined,
     )
-    if (other !== undefined) refuse(`\`${other}\` is not part of the bucket form`, form, [other])
+    if (other !== undefined)
+      refuse(`\`${other}\` cannot be used in the token bucket form`, form, [other])
     if (maxTokens === undefined) refuse('`maxTokens` is missing', form)
     if (fillInterval === undefined) refuse('`fillInterval` is missing', form)
   } else {
     if (requests === undefined && tokens === undefined) refuse('`requests` is missing', form)
     else if (requests !== undefined && tokens !== undefined) {
-      const hint = 'make two limits of them'
-      refuse('`requests` and `tokens` exclude each other', hint, ['tokens'])
+      const hint = 'use two separate limits'
+      refuse('`requests` and `tokens` are mutually exclusive', hint, ['tokens'])
     }
     if (unit === undefined) refuse('`unit` is missing', form)
   }
@@ -111,9 +114,9 @@ export const plainRateLimit = z
   .union([limit, z.array(limit).min(1).max(16)])
   .transform((value): readonly RateLimit[] => (Array.isArray(value) ? value : [value]))
   .describe(
-    'Rejects requests over the limit with 429. The limit holds for the gateway, whatever the number ' +
-      'of its workers; what was counted stays when the file changes and this policy does not. ' +
-      'What was lent to a worker that crashes counts as used. If the process that counts does not ' +
+    'Rejects requests over the limit with 429. The limit applies to the gateway as a whole, regardless of the number ' +
+      'of workers. Counters are kept across reloads unless this policy changes. ' +
+      'Quota reserved by a worker that crashes counts as used. If the counting process does not ' +
       'respond within 2 seconds, the request gets 503.',
   )
 

@@ -1,6 +1,6 @@
 import { scopedRules } from '../authorization-rules.ts'
 
 export const mcpAuthorization = scopedRules().describe(
-  'Which MCP servers, tools, prompts and resources may be used; lists show only what the rules ' +
-    'admit.',
+  'Controls which MCP servers, tools, prompts and resources can be used. Lists contain only what the rules ' +
+    'allow.',
 )

@@ -1,5 +1,5 @@
 import { authorizationRules } from '../authorization-rules.ts'
 
 export const networkAuthorization = authorizationRules().describe(
-  'Which connections are accepted, by source address, server name and client certificate, before any data is proxied.',
+  'Controls which connections are accepted, by source address, server name and client certificate, before any data is proxied.',
 )

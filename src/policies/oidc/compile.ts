@@ -24,7 +24,7 @@ export function compileOidc(policies: Attachments<Oidc>, context: CompileContext
 const UNAUTHORIZED = unauthorized(['Cookie realm="portcullis"'], false)
 const FOREIGN = {
   ...reply(403, 'authentication'),
-  detail: 'a page of another origin asked for a logout',
+  detail: 'a page of another origin requested a logout',
 }
 const NOT_ALLOWED = (allow: string) =>
   reply(405, 'authentication', '', headerEdit({ set: [{ name: 'allow', value: allow }] }))
@@ -34,7 +34,7 @@ function compileOne(policy: ValidPolicy<Oidc>, context: CompileContext): Step {
   const paths = signInPaths(policy.value)
   const signIn = open(policy, context)
   if (signIn === undefined) {
-    const why = new BadCredential(UNAVAILABLE, 'there is no key for session cookies')
+    const why = new BadCredential(UNAVAILABLE, 'the key for session cookies is missing')
     return (exchange) => refuse(exchange, policy, 'oidc', why, UNAUTHORIZED)
   }
   const { hostname } = new URL(redirectUri)
@@ -57,7 +57,7 @@ function compileOne(policy: ValidPolicy<Oidc>, context: CompileContext): Step {
     if (!isNavigation(request)) return refuse(exchange, policy, 'oidc', MISSING, UNAUTHORIZED)
     // Cookies belong to a host: the way back would find none of them.
     if (hostnameOf(request) !== hostname) {
-      const why = new BadCredential('missing', `\`redirectUri\` is of the host ${hostname}`)
+      const why = new BadCredential('missing', `the host of \`redirectUri\` is ${hostname}`)
       return refuse(exchange, policy, 'oidc', why, UNAUTHORIZED)
     }
     const begun = signIn.begin(request.pathAndQuery, request.headers.get('cookie'))
@@ -127,13 +127,15 @@ function open(policy: ValidPolicy<Oidc>, context: CompileContext): SignIn | unde
   }))
   if (opened.signIn === undefined) {
     const named =
-      cookieSecret === undefined ? 'the variable `OIDC_COOKIE_SECRET`' : '`cookieSecret`'
+      cookieSecret === undefined
+        ? 'the environment variable `OIDC_COOKIE_SECRET`'
+        : '`cookieSecret`'
     context.report({
       code: 'PC0407',
       severity: 'error',
-      message: `\`oidc\` needs a random key of 64 hexadecimal digits in ${named}`,
+      message: `\`oidc\` requires a random key of 64 hexadecimal digits in ${named}`,
       origin: policy.origin,
-      hint: 'make one with `openssl rand -hex 32`, the same for all replicas',
+      hint: 'generate one with `openssl rand -hex 32` and use it for all replicas',
     })
   }
   return opened.signIn

@@ -4,24 +4,26 @@ import { choice, confidentialUrl } from '../scalars.ts'
 import { aliased, issue } from '../shapes.ts'
 
 const shape = {
-  issuer: confidentialUrl('the URL of an issuer').describe(
-    'The OpenID provider; it serves `/.well-known/openid-configuration`.',
+  issuer: confidentialUrl('an issuer URL').describe(
+    'The issuer URL of the OpenID provider. It must serve `/.well-known/openid-configuration`.',
   ),
-  clientId: z.string().min(1).max(512).describe('The client that the gateway is at the provider.'),
+  clientId: z.string().min(1).max(512).describe('The client ID of the gateway at the provider.'),
   clientSecret: secret()
     .optional()
-    .describe('The secret of the client: the text or `{file}`. None: a public client, with PKCE.'),
+    .describe(
+      'The client secret: a string or `{file}`. Omit it for a public client, which uses PKCE.',
+    ),
   redirectUri: confidentialUrl('a redirect URI')
     .check(({ value, issues }) => {
       const url = URL.parse(value)
       if (url === null || (url.search === '' && url.hash === '' && !url.pathname.endsWith('/'))) {
         return
       }
-      const hint = 'write the address of the application with a path such as /oauth2/callback'
-      issues.push(issue(value, 'this is not a redirect URI', { rule: 'malformed', hint }))
+      const hint = 'use the address of the application with a path such as /oauth2/callback'
+      issues.push(issue(value, 'invalid redirect URI', { rule: 'malformed', hint }))
     })
     .describe(
-      'Where the provider sends browsers back to. The route serves its path, and beside it ' +
+      'The URL to which the provider redirects browsers. The route serves its path and, next to it, ' +
         '`login`, `logout` and `backchannel-logout`.',
     ),
   scopes: z
@@ -30,18 +32,18 @@ const shape = {
     .max(64)
     .prefault(['openid', 'profile', 'email'])
     .describe(
-      'The scopes to request; `openid` is always one of them. `offline_access` for a refresh token at some providers.',
+      'The scopes to request. `openid` is always included. Some providers require `offline_access` to issue a refresh token.',
     ),
   mode: choice('Strict', 'Optional')
     .prefault('Strict')
     .describe(
-      'Strict: browsers without a session are sent to the provider, other clients get 401. ' +
-        'Optional: requests without a session pass, and `jwt` is unset.',
+      'Strict: browsers without a session are redirected to the provider, other clients get 401. ' +
+        'Optional: requests without a session are admitted, and `jwt` is unset.',
     ),
   cookieSecret: secret()
     .optional()
     .describe(
-      'The key of session cookies: 64 random hexadecimal digits. By default, the variable ' +
+      'The key of session cookies: 64 random hexadecimal digits. Defaults to the environment variable ' +
         '`OIDC_COOKIE_SECRET`.',
     ),
 }
@@ -52,7 +54,9 @@ export const oidc = aliased(shape, { redirectURI: 'redirectUri' })
     ...rest,
     scopes: scopes.includes('openid') ? scopes : ['openid', ...scopes],
   }))
-  .describe('Signs people in at an OpenID provider; the claims are `jwt` in expressions.')
+  .describe(
+    'Signs users in with an OpenID provider. The claims are available to expressions as `jwt`.',
+  )
 
 export type Oidc = z.output<typeof oidc>
 

@@ -6,43 +6,45 @@ const eviction = z
   .strictObject({
     duration: duration()
       .prefault('3s')
-      .describe('How long the first time; it increases with each eviction.'),
+      .describe('The duration of the first eviction. It increases with each eviction.'),
     consecutiveFailures: z
       .int()
       .min(1)
       .max(1000)
       .prefault(5)
-      .describe('Consecutive failures after which an endpoint gets no more requests.'),
+      .describe('The number of consecutive failures after which an endpoint is evicted.'),
     healthThreshold: z
       .number()
       .min(0)
       .max(1)
       .optional()
-      .describe('The share of successes below which an endpoint is evicted as well.'),
+      .describe('The share of successful requests below which an endpoint is also evicted.'),
     restoreHealth: z
       .number()
       .min(0)
       .max(1)
       .prefault(1)
-      .describe('The health that an endpoint comes back with.'),
+      .describe('The initial health of an endpoint after its eviction.'),
     maxEvicted: z
       .number()
       .min(0)
       .max(1)
       .prefault(0.5)
-      .describe('The largest share of endpoints that may be evicted at once.'),
+      .describe('Max share of endpoints evicted at the same time.'),
   })
   .optional()
-  .describe('When to evict an endpoint, and for how long.')
+  .describe('When to evict an endpoint and for how long.')
 
 export const outlierDetection = aliased(
   {
     unhealthyExpression: expression('bool', 'log')
       .optional()
-      .describe('What counts as a failure; 5xx, gRPC errors and broken connections by default.'),
+      .describe(
+        'A CEL expression that returns true for failures. By default: 5xx, gRPC errors and connection errors.',
+      ),
     eviction,
   },
   { unhealthyCondition: 'unhealthyExpression' },
-).describe('Stops sending requests to endpoints that fail real ones, for a while.')
+).describe('Temporarily stops sending requests to endpoints that fail.')
 
 export type OutlierDetection = z.output<typeof outlierDetection>

@@ -5,8 +5,10 @@ export const proxyProtocol = z
   .strictObject({
     mode: choice('Strict', 'Optional')
       .prefault('Strict')
-      .describe('Strict: connections without the header are closed.'),
-    version: choice('V1', 'V2', 'All').prefault('V2').describe('Which form of the header is read.'),
+      .describe('Strict: closes connections without the header.'),
+    version: choice('V1', 'V2', 'All')
+      .prefault('V2')
+      .describe('The accepted versions of the header.'),
   })
   .describe("Reads the client's address from the PROXY header that a load balancer sends.")
 

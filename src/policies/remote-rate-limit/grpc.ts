@@ -52,13 +52,13 @@ export function readLimitResponse(answer: Answer): Verdict {
   const message = grpcMessage(answer)
   if (typeof message === 'string') return { kind: 'failed', detail: message }
   const response = decode(RateLimitResponseSchema, message)
-  if (response === undefined) return { kind: 'failed', detail: 'no RateLimitResponse' }
+  if (response === undefined) return { kind: 'failed', detail: 'not a RateLimitResponse' }
   const { overallCode, statuses, rawBody } = response
   const requestHeaders = response.requestHeadersToAdd.map(headerOf)
   const responseHeaders = response.responseHeadersToAdd.map(headerOf)
   const bad = unwritable([...requestHeaders, ...responseHeaders])
   // Without it the backend would take the client's own header of this name for the service's word.
-  if (bad !== undefined) return { kind: 'failed', detail: `${bad} cannot be written` }
+  if (bad !== undefined) return { kind: 'failed', detail: `${bad} cannot be sent` }
   const said = { requestHeaders, responseHeaders, body: rawBody, ...longest(statuses) }
   if (overallCode === Code.OK) return { kind: 'within', said }
   if (overallCode === Code.OVER_LIMIT) return { kind: 'over', said }

@@ -5,49 +5,49 @@ import { oneOfKeys } from '../shapes.ts'
 import { TARGET_KEYS, targetShape, withTarget } from '../target.ts'
 
 const entry = z.strictObject({
-  key: z.string().min(1).max(256).describe('The key, as the service knows it.'),
+  key: z.string().min(1).max(256).describe('The key of the entry, as configured in the service.'),
   value: expression('any').describe(
-    'The value. Requests for which it has none, or an error, are counted as one: it is empty.',
+    'The value of the entry. Requests without a value, or for which the expression fails, are counted together with an empty value.',
   ),
 })
 
 const descriptor = z.strictObject({
-  entries: z.array(entry).min(1).max(16).describe('What is counted together, in this order.'),
+  entries: z.array(entry).min(1).max(16).describe('The entries of the descriptor, in order.'),
   type: choice('requests', 'tokens')
     .prefault('requests')
     .describe(
-      'What is counted: requests, before they go on; or tokens of calls to models, which are ' +
-        'reported after the response, so that calls at the same time may exceed the limit.',
+      'What to count: requests, before they are forwarded, or tokens of model calls, which are ' +
+        'reported after the response, so concurrent calls can exceed the limit.',
     ),
   cost: expression('any', 'log')
     .optional()
     .describe(
-      'How much a request counts, a whole number; by default 1. Of `tokens` it is computed after ' +
-        'the response, in place of the tokens: `uint(llm.cost.total * 1000000)`. A call for which ' +
-        'it has no value counts its tokens.',
+      'The cost of a request, an integer. Default: 1. For `tokens`, it is computed after ' +
+        'the response and replaces the number of tokens: `uint(llm.cost.total * 1000000)`. If it ' +
+        'has no value, the tokens are counted.',
     ),
 })
 
 const SHAPE = {
   ...targetShape,
-  domain: z.string().min(1).max(256).describe('The domain of the limits in the service.'),
-  descriptors: z.array(descriptor).min(1).max(16).describe('What is counted.'),
+  domain: z.string().min(1).max(256).describe('The rate limit domain.'),
+  descriptors: z.array(descriptor).min(1).max(16).describe('The descriptors to send.'),
   failureMode: choice('Deny', 'Allow', 'failClosed', 'failOpen')
     .prefault('Deny')
     .transform((mode): 'Deny' | 'Allow' =>
       mode === 'Allow' || mode === 'failOpen' ? 'Allow' : 'Deny',
     )
     .describe(
-      'What happens if the service cannot be reached: `Deny` responds with 503, `Allow` allows the request. `failClosed` and `failOpen` mean the same.',
+      'What to do if the service is unavailable: `Deny` responds with 503, `Allow` allows the request. `failClosed` and `failOpen` are aliases.',
     ),
-  timeout: duration().prefault('1s').describe('How long to wait for a response.'),
+  timeout: duration().prefault('1s').describe('The timeout of calls to the service.'),
 }
 
 export const plainRemoteRateLimit = oneOfKeys(z.strictObject(SHAPE), TARGET_KEYS)
   .transform(withTarget)
   .describe(
-    "Calls a rate limit service that speaks Envoy's protocol, version 3, over gRPC; what is over " +
-      'a limit gets 429. It fails closed by default.',
+    "Calls a rate limit service with Envoy's protocol, version 3, over gRPC. Requests over " +
+      'a limit get 429. Fails closed by default.',
   )
 
 const conditionalEntry = oneOfKeys(

@@ -1,5 +1,5 @@
 import { headerChanges } from '../header-changes.ts'
 
 export const requestHeaders = headerChanges().describe(
-  'Changes headers of the request: first `remove`, then `set`, then `add`.',
+  'Modifies request headers: first `remove`, then `set`, then `add`.',
 )

@@ -8,10 +8,10 @@ export const responseHeaders = headerChanges()
       .record(fieldName(), expression('any', 'response'))
       .optional()
       .describe(
-        'Headers that get the value of an expression, which may read `response`; removed if it has ' +
-          'no value. Applied after all headers above, those of other levels included.',
+        'Headers to set, as CEL expressions, which can read `response`. A header is removed if its expression has ' +
+          'no value. Applied after all other header changes, including those of other levels.',
       ),
   })
-  .describe('Changes headers of the response: first `remove`, then `set`, then `add`.')
+  .describe('Modifies response headers: first `remove`, then `set`, then `add`.')
 
 export type ResponseHeaders = z.output<typeof responseHeaders>

@@ -6,31 +6,31 @@ export const retry = z
     attempts: z.int().min(1).max(16).prefault(1).describe('Max retries.'),
     backoff: duration()
       .optional()
-      .describe('How long to wait before the first retry; it doubles each time.'),
+      .describe('The delay before the first retry. It doubles with each retry.'),
     codes: z
       .array(z.int().min(400).max(599))
       .max(64)
       .prefault([502, 503, 504])
       .describe(
-        'Statuses after which to try again; 504 also means an attempt that took longer than ' +
+        'Status codes to retry. 504 includes attempts that took longer than ' +
           '`timeout.backendRequest`.',
       ),
     connectionErrors: z
       .boolean()
       .prefault(true)
-      .describe('Whether to try again if the connection failed or broke before a response.'),
+      .describe('Whether to retry if the connection failed or was closed before a response.'),
     precondition: expression('bool', 'traffic')
       .optional()
-      .describe(
-        'Evaluated for the request: only if true, it may be tried again, whatever the reason.',
-      ),
+      .describe('A CEL expression over the request: if not true, the request is never retried.'),
     condition: expression('bool', 'log')
       .optional()
-      .describe('Evaluated for the response: if true, try again, whatever the status.'),
+      .describe(
+        'A CEL expression over the response: if true, the request is retried regardless of the status.',
+      ),
     maxBodyBytes: byteSize()
       .prefault('64Ki')
-      .describe('Requests with a longer body are not tried again.'),
+      .describe('Requests with a larger body are not retried.'),
   })
-  .describe('Retries failed requests, at another endpoint if there is one.')
+  .describe('Retries failed requests, on another endpoint if available.')
 
 export type Retry = z.output<typeof retry>

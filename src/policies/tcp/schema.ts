@@ -4,9 +4,9 @@ import { duration } from '../scalars.ts'
 
 export const tcp = z
   .strictObject({
-    connectTimeout: duration().optional().describe('How long a connection may take to open.'),
-    keepalives: keepalives().optional().describe('TCP keep-alive towards the backend.'),
+    connectTimeout: duration().optional().describe('The timeout for establishing a connection.'),
+    keepalives: keepalives().optional().describe('TCP keep-alive for backend connections.'),
   })
-  .describe('TCP connections to the backend.')
+  .describe('Settings of TCP connections to the backend.')
 
 export type Tcp = z.output<typeof tcp>

@@ -7,15 +7,15 @@ export const timeout = aliased(
     request: duration()
       .optional()
       .describe(
-        'From the request to the end of the response, including policies and retries; 0s: no limit.',
+        'The timeout from the request to the end of the response, including policies and retries. 0s: no limit.',
       ),
     backendRequest: duration()
       .optional()
       .describe(
-        'For each attempt at a backend: from the end of the request to the head of the response; 0s: no limit. 60s where neither is written.',
+        'The timeout of each attempt, from the end of the request to the response headers. 0s: no limit. Defaults to 60s if neither is set.',
       ),
   },
   { requestTimeout: 'request', backendRequestTimeout: 'backendRequest' },
-).describe('How long things may take before the response is 504.')
+).describe('Timeouts after which the response is 504.')
 
 export type Timeout = z.output<typeof timeout>

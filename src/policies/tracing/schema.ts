@@ -17,21 +17,25 @@ export { collectorHeaders } from '../collector-headers.ts'
 export const tracing = oneOfKeys(
   z.strictObject({
     ...targetShape,
-    protocol: choice('grpc', 'http').prefault('grpc').describe('The form of OTLP.'),
+    protocol: choice('grpc', 'http').prefault('grpc').describe('The OTLP protocol.'),
     path: z
       .string()
       .regex(/^\/\S*$/)
       .prefault('/v1/traces')
-      .describe('The path. With `http`.'),
+      .describe('The path. Used with `http`.'),
     headers: collectorHeaders(),
-    randomSampling: sampling('The share of requests that begin a trace.').prefault(0),
-    clientSampling: sampling('Whether traces that clients begin are continued.').prefault(1),
+    randomSampling: sampling('The share of requests that start a trace.').prefault(0),
+    clientSampling: sampling('Whether to continue traces that clients started.').prefault(1),
     filter: expression('bool', 'log')
       .optional()
-      .describe('Only spans for which this is true are sent.'),
-    attributes: attributes('Further attributes of spans; `span.name` is the name of the span.'),
-    resources: attributes('Attributes of the process.'),
-    remove: z.array(z.string().min(1).max(256)).max(64).prefault([]).describe('Left out.'),
+      .describe('Export only spans for which this expression is true.'),
+    attributes: attributes('Additional span attributes. `span.name` sets the name of the span.'),
+    resources: attributes('Resource attributes.'),
+    remove: z
+      .array(z.string().min(1).max(256))
+      .max(64)
+      .prefault([])
+      .describe('Attributes to omit.'),
   }),
   TARGET_KEYS,
 )
@@ -39,6 +43,6 @@ export const tracing = oneOfKeys(
     target: toTarget({ host, service, backend }),
     ...rest,
   }))
-  .describe('Sends traces by OTLP.')
+  .describe('Exports traces with OTLP.')
 
 export type Tracing = z.output<typeof tracing>

@@ -14,8 +14,8 @@ const PSEUDO: Readonly<Record<Stage, readonly string[]>> = {
 
 const headerName = (pseudo: readonly string[] = []) =>
   scalar<string>({
-    what: 'the name of a header',
-    hint: ['write letters, digits and hyphens', ...pseudo].join(', or '),
+    what: 'a header name',
+    hint: ['use letters, digits and hyphens', ...pseudo].join(', or '),
     pattern: /^:?[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/,
     maxLength: 256,
     parse: (text) => {
@@ -26,7 +26,7 @@ const headerName = (pseudo: readonly string[] = []) =>
   }).check(({ value, issues }) => {
     const hint = MANAGED_HEADERS[value]
     if (hint === undefined) return
-    issues.push(issue(value, `\`${value}\` cannot be changed here`, { rule: 'malformed', hint }))
+    issues.push(issue(value, `\`${value}\` cannot be changed`, { rule: 'malformed', hint }))
   })
 
 export interface Field {
@@ -46,8 +46,8 @@ const fields = (stage: Stage, pseudo: readonly string[] = []) =>
       z
         .array(
           z.strictObject({
-            name: headerName(pseudo).describe('Its name.'),
-            value: expression('any', stage).describe('Its value.'),
+            name: headerName(pseudo).describe('The name of the header.'),
+            value: expression('any', stage).describe('The value of the header.'),
           }),
         )
         .max(64),
@@ -65,31 +65,33 @@ const metadata = (stage: Stage) =>
 const changes = (stage: Stage, pseudo: string) =>
   z.strictObject({
     set: fields(stage, PSEUDO[stage]).describe(
-      `Headers that get this one value: name to expression, or a list of \`name\` and \`value\`. ${pseudo}`,
+      `Headers to set, replacing existing values: a mapping of names to CEL expressions, or a list of \`name\` and \`value\`. ${pseudo}`,
     ),
-    add: fields(stage).describe('Headers that get a further value, in the same form.'),
-    remove: z.array(headerName()).max(64).prefault([]).describe('Headers that are removed.'),
+    add: fields(stage).describe('Headers to add, keeping existing values, in the same format.'),
+    remove: z.array(headerName()).max(64).prefault([]).describe('Headers to remove.'),
     body: expression('any', stage)
       .optional()
-      .describe('What takes the place of the body: a string, bytes, or what is written as JSON.'),
+      .describe('The new body: a string, bytes, or a value to encode as JSON.'),
     metadata: metadata(stage).describe(
-      'What later policies, backend rules and logs read as `metadata`: name to expression.',
+      'Values that are available to later policies, backend rules and logs as `metadata`, as CEL expressions.',
     ),
   })
 
 const SHAPE = {
   request: changes('transform', '`:path` and `:authority` change the request line.')
     .optional()
-    .describe('What the backend gets.'),
+    .describe('Changes to requests to the backend.'),
   response: changes('response', '`:status` changes the status.')
     .optional()
-    .describe('What the client gets, also if the gateway responds by itself.'),
+    .describe('Changes to responses to the client, including responses of the gateway itself.'),
 }
 
 const entry = z.strictObject({
   condition: expression('bool', 'transform')
     .optional()
-    .describe('When it applies. Optional in the last entry, which then applies to the rest.'),
+    .describe(
+      'When the entry applies. Optional in the last entry, which then applies to all other requests.',
+    ),
   ...SHAPE,
 })
 
@@ -99,14 +101,14 @@ export const transformations = z
     ...SHAPE,
     conditional: entriesOf(entry)
       .optional()
-      .describe('Several of them: the first whose condition is true applies, if any.'),
+      .describe('Alternatives: the first entry whose condition is true applies, if any.'),
   })
   .check(({ value, issues }) => {
     const { request, response, conditional } = value
     const other = request === undefined ? 'response' : 'request'
     if (conditional === undefined || (request ?? response) === undefined) return
-    const hint = 'write it as the last entry of `conditional`, without `condition`'
-    const message = `\`conditional\` and \`${other}\` exclude each other`
+    const hint = 'move it to the last entry of `conditional`, without `condition`'
+    const message = `\`conditional\` and \`${other}\` are mutually exclusive`
     issues.push(issue(value, message, { rule: 'excludes', hint }, [other]))
   })
   .transform(({ request, response, conditional }): Transformations => {
@@ -114,9 +116,9 @@ export const transformations = z
     return { variants: variants.map(withoutUndefined) }
   })
   .describe(
-    'Changes headers, body and metadata of requests and responses by expressions: first ' +
-      '`metadata`, then `add`, `set`, `remove`, and `body`. A header whose expression fails is ' +
-      'removed, so that no client can send it instead; a body becomes empty.',
+    'Changes headers, bodies and metadata of requests and responses with CEL expressions: first ' +
+      '`metadata`, then `add`, `set`, `remove` and `body`. If an expression fails, its header is ' +
+      'removed, so that clients cannot send it instead; a body becomes empty.',
   )
 
 export type Changes = z.output<ReturnType<typeof changes>>

@@ -6,12 +6,12 @@ export const urlRewrite = z
     authority: authority()
       .optional()
       .describe(
-        'The Host that the backend sees. `auto`: the name of the backend, with its port, where it ' +
-          'has one and not only an address; `none`: the one of the request. Absent: the name of a ' +
-          'backend that is written as a URL, else the one of the request.',
+        'The Host header to send to the backend. `auto`: the hostname of the backend and its port, or that of the request if the backend ' +
+          'has only an IP address. `none`: that of the request. Default: the hostname of a ' +
+          'backend that is configured as a URL, otherwise that of the request.',
       ),
-    path: newPath().optional().describe('The path that the backend sees.'),
+    path: newPath().optional().describe('The path to send to the backend.'),
   })
-  .describe('Changes host and path on the way to the backend.')
+  .describe('Rewrites the host and path of requests to the backend.')
 
 export type UrlRewrite = z.output<typeof urlRewrite>

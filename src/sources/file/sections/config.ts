@@ -35,8 +35,8 @@ import { isDatabase, SETTINGS_WITHOUT_EFFECT } from './unserved-settings.ts'
 
 const address = () =>
   scalar<Address>({
-    what: 'an address to listen on',
-    hint: 'write ip:port, localhost:port, unix:/path or off',
+    what: 'a listen address',
+    hint: 'use ip:port, localhost:port, unix:/path or off',
     parse: (text) => {
       if (text === 'off') return { kind: 'off' }
       const found = parseHost(text)
@@ -57,8 +57,8 @@ const IPV4 = /^([0-9]{1,3}\.){3}[0-9]{1,3}$/
 /** An address, never a name: who would look that up? */
 const nameServer = () =>
   scalar<string>({
-    what: 'the address of a DNS server',
-    hint: 'write ip or ip:port, with IPv6 addresses in brackets',
+    what: 'a DNS server address',
+    hint: 'use ip or ip:port, with IPv6 addresses in brackets',
     parse: (text) => {
       const found = parseHost(/[0-9]:[0-9]+$|\]:[0-9]+$/.test(text) ? text : `${text}:53`)
       if (found?.kind !== 'host' || found.scheme !== undefined) return undefined
@@ -111,7 +111,7 @@ export const loggingSchema = z.strictObject({
 const numberText = () =>
   scalar<number>({
     what: 'a number',
-    hint: 'write an integer from 1 to 1024, or `auto`',
+    hint: 'use an integer from 1 to 1024, or `auto`',
     pattern: /^[1-9][0-9]{0,3}$/,
     parse: (text) => (Number(text) <= 1024 ? Number(text) : undefined),
   })
@@ -119,7 +119,7 @@ const numberText = () =>
 const attribute = () =>
   scalar<string>({
     what: 'an attribute',
-    hint: "write it as in expressions: jwt.sub, request.headers['x-team']",
+    hint: "use the syntax of expressions: jwt.sub, request.headers['x-team']",
     maxLength: 256,
     pattern: /^[A-Za-z_]\w*(\.[A-Za-z_]\w*|\['[^'\\]{1,200}'\])*$/,
     // Names of headers have no case, and the names of claims that are words need no brackets.

@@ -95,7 +95,7 @@ export function readGateway(reading: Reading, node: SectionNode, gateway: string
   const checked = parseAt(reading, listenerList, listenersAt)
   const excluded = (['protocol', 'hostname', 'tls'] as const).flatMap((key) => {
     if (node.inner(key).value === undefined) return []
-    const message = `\`${key}\` and \`listeners\` cannot be combined`
+    const message = `\`${key}\` and \`listeners\` are mutually exclusive`
     const hint = `move \`${key}\` to the listeners it applies to`
     return [complain(reading, node.inner(key), { code: 'PC0216', message, hint }, 'key')]
   })

@@ -33,8 +33,8 @@ interface Collector {
 
 const endpoint = () =>
   scalar<Collector>({
-    what: 'the URL of a collector',
-    hint: 'write http://host:port or https://host:port',
+    what: 'a collector URL',
+    hint: 'use http://host:port or https://host:port',
     parse: (text) => {
       const [, host = '', path = '/'] = /^((?:https?:\/\/)?[^/]+)(\/[^\s?#]*)?$/i.exec(text) ?? []
       const target = parseHost(host)
