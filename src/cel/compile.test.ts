@@ -8,17 +8,29 @@ import type { Value } from './values/value.ts'
 
 describe('diagnostics', () => {
   for (const [stage, text, code, under, hint] of [
-    ['traffic', "jwt.sub = 'alice'", 'PC0101', '=', 'compare with =='],
+    ['traffic', "jwt.sub = 'alice'", 'PC0101', '=', 'use == to compare'],
     ['traffic', "jwt.sub == 'alice", 'PC0101', "'alice", "close it with '"],
     ['traffic', 'jwt.sub == "a" &&', 'PC0101', '', undefined],
     ['traffic', "request.path.startsWith('/a' && true", 'PC0101', '', undefined],
     ['traffic', 'has(jwt)', 'PC0101', 'jwt', undefined],
     ['traffic', `${'('.repeat(300)}true`, 'PC0102', '(', undefined],
     ['traffic', "reqest.path == '/'", 'PC0103', 'reqest', 'did you mean `request`?'],
-    ['connection', "request.path == '/'", 'PC0104', 'request', 'it is set in traffic policies'],
-    ['connection', "jwt.sub == 'x'", 'PC0104', 'jwt', 'it is set in traffic policies'],
-    ['traffic', "mcp.tool.name == 'x'", 'PC0104', 'mcp', 'it is set in MCP authorization'],
-    ['traffic', 'response.code == 200', 'PC0104', 'response', 'it is set in policies on responses'],
+    [
+      'connection',
+      "request.path == '/'",
+      'PC0104',
+      'request',
+      'it is available in traffic policies',
+    ],
+    ['connection', "jwt.sub == 'x'", 'PC0104', 'jwt', 'it is available in traffic policies'],
+    ['traffic', "mcp.tool.name == 'x'", 'PC0104', 'mcp', 'it is available in MCP authorization'],
+    [
+      'traffic',
+      'response.code == 200',
+      'PC0104',
+      'response',
+      'it is available in policies on responses',
+    ],
     [
       'traffic',
       "request.path.startWith('/')",
@@ -31,23 +43,17 @@ describe('diagnostics', () => {
       "startsWith(request.path, '/')",
       'PC0105',
       "startsWith(request.path, '/')",
-      'write string.startsWith(string)',
+      'use string.startsWith(string)',
     ],
     [
       'traffic',
       'request.path.startsWith(1)',
       'PC0106',
       'request.path.startsWith(1)',
-      'it takes string.startsWith(string)',
+      'expected string.startsWith(string)',
     ],
     ['traffic', 'request.path + 1 == "x"', 'PC0106', 'request.path + 1', undefined],
-    [
-      'traffic',
-      'request.path && true',
-      'PC0106',
-      'request.path',
-      'compare it with something: x == …',
-    ],
+    ['traffic', 'request.path && true', 'PC0106', 'request.path', 'add a comparison: x == …'],
     ['traffic', 'request.method < 1', 'PC0106', 'request.method < 1', undefined],
     [
       'traffic',
@@ -61,7 +67,7 @@ describe('diagnostics', () => {
       "source.address != 'localhost'",
       'PC0107',
       "source.address != 'localhost'",
-      'an address is written like 10.0.0.7 or 2001:db8::1',
+      'use the format 10.0.0.7 or 2001:db8::1',
     ],
     [
       'connection',
@@ -79,14 +85,8 @@ describe('diagnostics', () => {
       'convert one side: string(x), int(x)',
     ],
     ['traffic', 'request.method in [1, 2]', 'PC0108', 'request.method in [1, 2]', undefined],
-    ['traffic', 'request.method', 'PC0109', 'request.method', 'compare it with something: x == …'],
-    [
-      'traffic',
-      'size(request.path)',
-      'PC0109',
-      'size(request.path)',
-      'compare it with something: x == …',
-    ],
+    ['traffic', 'request.method', 'PC0109', 'request.method', 'add a comparison: x == …'],
+    ['traffic', 'size(request.path)', 'PC0109', 'size(request.path)', 'add a comparison: x == …'],
     ['traffic', "request.pth == '/'", 'PC0111', 'request.pth', 'did you mean `request.path`?'],
     ['traffic', 'request.path.length == 1', 'PC0111', 'request.path.length', undefined],
     [
@@ -112,7 +112,7 @@ describe('diagnostics', () => {
       'jwt.a.all(x, jwt.a.all(y, jwt.a.all(z, x == y && y == z)))',
       undefined,
     ],
-    ['traffic', 'a.B{c: 1} == 1', 'PC0114', 'a.B{c: 1}', 'write a map: {"key": value}'],
+    ['traffic', 'a.B{c: 1} == 1', 'PC0114', 'a.B{c: 1}', 'use a map: {"key": value}'],
   ] as const satisfies readonly (readonly [Stage, string, string, string, string | undefined])[]) {
     it(`${code} for ${text.slice(0, 60)} (${stage})`, () => {
       const { expression, diagnostics } = compile(text, STAGES[stage], { expect: BOOL })

@@ -101,7 +101,7 @@ export class Expression {
     if (this.#term !== undefined) return this.#term
     const { expr } = parse(this.text, undefined, this.#macros)
     if (expr === undefined)
-      throw new Error(`an expression that compiled no longer parses: ${this.text}`)
+      throw new Error(`an expression that compiled before no longer parses: ${this.text}`)
     return check(expr, this.environment, this.#isChecked).term
   }
 
@@ -170,8 +170,8 @@ function judge(term: Term, options: CompileOptions): readonly Finding[] {
   const changing = options.pure ? impureCall(term) : undefined
   if (changing !== undefined) {
     const { start, end, name } = changing
-    const message = `${name}() is not allowed in a rule: it differs from call to call`
-    const hint = 'decide by what the request brings: a header, a claim, an address'
+    const message = `${name}() is not allowed in a rule: its result changes with each call`
+    const hint = 'use attributes of the request instead, such as a header, a claim or an address'
     findings.push({ code: 'PC0116', severity: 'error', message, hint, start, end })
   }
   if (expect !== undefined && term.type.kind !== expect.kind && !isDynamic(term.type)) {
@@ -180,8 +180,8 @@ function judge(term: Term, options: CompileOptions): readonly Finding[] {
       'error',
       `expected ${showType(expect)}, found ${showType(term.type)}`,
       term.kind === 'constant' && typeof term.value === 'string' && /[=<>(]/.test(term.value)
-        ? 'the whole expression stands in quotes: take them away'
-        : 'compare it with something: x == …',
+        ? 'remove the quotes around the expression'
+        : 'add a comparison: x == …',
     )
   } else if (expect?.kind === 'bool') {
     if (term.kind === 'constant') {
@@ -195,8 +195,8 @@ function judge(term: Term, options: CompileOptions): readonly Finding[] {
       report(
         'PC0110',
         'warning',
-        'this reads nothing of the request and so is always the same',
-        'name an attribute',
+        'this expression does not depend on the request: it always has the same result',
+        'use an attribute of the request',
       )
     }
   }
@@ -204,8 +204,8 @@ function judge(term: Term, options: CompileOptions): readonly Finding[] {
     report(
       'PC0113',
       'error',
-      'this may take millions of steps for one request',
-      'loop over less: loops inside loops multiply',
+      'this expression can take millions of steps for a single request',
+      'avoid nested loops, or loop over smaller lists',
     )
   }
   return findings

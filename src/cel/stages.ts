@@ -20,7 +20,7 @@ export type Stage =
 
 type Fields = Readonly<Record<string, readonly [type: T.Type, set: string, doc: string]>>
 
-const CERTIFICATE = 'when the client presented a certificate that was verified'
+const CERTIFICATE = 'if the client presented a verified certificate'
 const JSON_MAP: T.Type = { kind: 'map', key: T.STRING, value: T.JSON_VALUE, plain: true }
 const HEADERS = { kind: 'map', key: T.STRING, value: T.STRING, caseless: true } as const
 
@@ -28,21 +28,29 @@ const SOURCE = {
   address: [
     T.IP,
     'always',
-    'the client: the peer, or whom PROXY protocol or trusted hops name; an IP address, not a string',
+    'the IP address of the client, after applying the PROXY protocol and trusted hops; an IP address, not a string',
   ],
-  port: [T.INT, 'always', 'the port of the client; 0 where trusted hops do not tell it'],
-  rawAddress: [T.IP, 'always', 'the address of the socket, before PROXY protocol or trusted hops'],
-  rawPort: [T.INT, 'always', 'the port of the socket'],
-  identity: [T.STRING, 'when the certificate names a SPIFFE id', 'the SPIFFE id of the client'],
-  subject: [T.STRING, CERTIFICATE, 'the distinguished name of the certificate'],
-  subjectCn: [T.STRING, CERTIFICATE, 'the common name of the certificate'],
+  port: [T.INT, 'always', 'the port of the client; 0 if trusted hops do not provide it'],
+  rawAddress: [
+    T.IP,
+    'always',
+    'the address of the TCP peer, before applying the PROXY protocol and trusted hops',
+  ],
+  rawPort: [T.INT, 'always', 'the port of the TCP peer'],
+  identity: [T.STRING, 'if the certificate contains a SPIFFE ID', 'the SPIFFE ID of the client'],
+  subject: [T.STRING, CERTIFICATE, 'the distinguished name of the subject'],
+  subjectCn: [T.STRING, CERTIFICATE, 'the common name of the subject'],
   subjectAltNames: [
     T.listOf(T.STRING),
     CERTIFICATE,
     'the DNS, IP and URI names of the certificate',
   ],
   issuer: [T.STRING, CERTIFICATE, 'the distinguished name of the issuer'],
-  fingerprint: [T.STRING, CERTIFICATE, 'SHA-256 of the certificate in hexadecimal'],
+  fingerprint: [
+    T.STRING,
+    CERTIFICATE,
+    'the SHA-256 fingerprint of the certificate, in hexadecimal',
+  ],
 } as const satisfies Fields
 const source = struct('source', SOURCE)
 
@@ -51,7 +59,7 @@ const DESTINATION = {
   port: [T.INT, 'always', 'the port that the client connected to'],
   hostname: [
     T.STRING,
-    'on listeners with protocol TLS, when the client sent SNI; never on HTTP and HTTPS listeners',
+    'on TLS listeners, if the client sent SNI; never on HTTP and HTTPS listeners',
     'the TLS server name',
   ],
 } as const satisfies Fields
@@ -59,42 +67,50 @@ const destination = struct('destination', DESTINATION)
 
 const REQUEST = {
   method: [T.STRING, 'always', 'GET, POST, …'],
-  path: [T.STRING, 'always', 'the path without the query, normalised: the one that is forwarded'],
-  pathAndQuery: [T.STRING, 'always', 'the path with the query'],
-  query: [T.STRING, 'always', 'the query without `?`; empty where there is none'],
+  path: [T.STRING, 'always', 'the normalized path without the query, as forwarded'],
+  pathAndQuery: [T.STRING, 'always', 'the path including the query'],
+  query: [T.STRING, 'always', 'the query without `?`; empty if there is none'],
   uri: [T.STRING, 'always', 'scheme, host, path and query'],
-  host: [T.STRING, 'always', 'the requested host, in lower case, without the port'],
+  host: [T.STRING, 'always', 'the requested host in lowercase, without the port'],
   scheme: [T.STRING, 'always', 'http or https'],
   version: [T.STRING, 'always', 'HTTP/1.1 or HTTP/2'],
-  headers: [HEADERS, 'always', 'by name, in any case; repeated headers join with ", "'],
-  startTime: [T.TIMESTAMP, 'always', 'when the request arrived'],
-  id: [T.STRING, 'always', 'the id of the request: the one that `portcullis why` takes'],
-  body: [T.BYTES, 'when an expression reads it and it fits the buffer', 'the body of the request'],
+  headers: [
+    HEADERS,
+    'always',
+    'the request headers by case-insensitive name; repeated headers are joined with ", "',
+  ],
+  startTime: [T.TIMESTAMP, 'always', 'the time at which the request arrived'],
+  id: [T.STRING, 'always', 'the ID of the request, as used by `portcullis why`'],
+  body: [T.BYTES, 'if an expression reads it and it fits into the buffer', 'the request body'],
 } as const satisfies Fields
 const request = struct('request', REQUEST)
 
 const RESPONSE = {
-  code: [T.INT, 'always', 'the HTTP status'],
-  headers: [HEADERS, 'always', 'by name, in any case'],
-  grpcStatus: [T.INT, 'on gRPC responses', 'the status in the trailers'],
-  bytes: [T.INT, 'always', 'the length of the body that was sent'],
+  code: [T.INT, 'always', 'the HTTP status code'],
+  headers: [HEADERS, 'always', 'the response headers by case-insensitive name'],
+  grpcStatus: [T.INT, 'on gRPC responses', 'the gRPC status from the trailers'],
+  bytes: [T.INT, 'always', 'the size of the body that was sent'],
   duration: [
     T.DURATION,
     'always',
-    'from the first byte of the request to the last of the response',
+    'the time from the first byte of the request to the last byte of the response',
   ],
-  flags: [T.STRING, 'always', 'why the gateway responded by itself; empty if it did not'],
+  flags: [T.STRING, 'always', 'why the gateway generated the response; empty if it did not'],
 } as const satisfies Fields
 const response = struct('response', RESPONSE)
 
 /** What there is of a response before its head is sent. */
 const DRAFT = {
   code: RESPONSE.code,
-  headers: [HEADERS, 'always', 'by name, in any case, as changed so far'],
+  headers: [
+    HEADERS,
+    'always',
+    'the response headers by case-insensitive name, including changes so far',
+  ],
   body: [
     T.BYTES,
-    'when an expression reads it, but never of gRPC, HEAD, 204, 304 and upgrades; a longer one is rejected',
-    'the whole body, up to `maxBufferSize`',
+    'if an expression reads it; never for gRPC, HEAD, 204, 304 and upgrades; larger bodies are rejected',
+    'the complete body, up to `maxBufferSize`',
   ],
   flags: RESPONSE.flags,
 } as const satisfies Fields
@@ -103,87 +119,91 @@ const draft = struct('response', DRAFT)
 const place = struct('proxy', {
   gateway: [T.STRING, 'always', 'the name of the gateway'],
   listener: [T.STRING, 'always', 'the name of the listener'],
-  route: [T.STRING, 'once a route was chosen', 'the name of the route'],
+  route: [T.STRING, 'after a route was chosen', 'the name of the route'],
 })
 
 const backend = struct('backend', {
   name: [T.STRING, 'always', 'the name of the backend'],
   type: [T.STRING, 'always', 'static, service, ai, mcp or dynamic'],
   protocol: [T.STRING, 'always', 'http, tcp, llm or mcp'],
-  provider: [T.STRING, 'on AI backends', 'the name of the provider that was chosen'],
+  provider: [T.STRING, 'on AI backends', 'the name of the chosen provider'],
 })
 
 const part = struct('part', {
-  target: [T.STRING, 'always', 'the server that offers it'],
-  name: [T.STRING, 'always', 'its name on that server'],
+  target: [T.STRING, 'always', 'the name of the server'],
+  name: [T.STRING, 'always', 'the name on that server'],
 })
 
 const tool = struct('tool', {
-  target: [T.STRING, 'always', 'the server that offers it'],
-  name: [T.STRING, 'always', 'its name on that server'],
-  arguments: [JSON_MAP, 'when the tool is called; unknown when tools are listed', 'the arguments'],
+  target: [T.STRING, 'always', 'the name of the server'],
+  name: [T.STRING, 'always', 'the name on that server'],
+  arguments: [
+    JSON_MAP,
+    'if the tool is called; unknown if tools are listed',
+    'the arguments of the call',
+  ],
 })
 
 const mcp = struct('mcp', {
   methodName: [T.STRING, 'always', 'tools/call, resources/read, …'],
-  sessionId: [T.STRING, 'in a session', 'the id of the session'],
-  tool: [tool, 'on tools', 'the tool'],
-  prompt: [part, 'on prompts', 'the prompt'],
-  resource: [part, 'on resources', 'the resource'],
+  sessionId: [T.STRING, 'within a session', 'the session ID'],
+  tool: [tool, 'for tools', 'the tool'],
+  prompt: [part, 'for prompts', 'the prompt'],
+  resource: [part, 'for resources', 'the resource'],
 })
 
-const AGENT = 'on calls to agents'
+const AGENT = 'for calls to agents'
 
 const a2a = struct('a2a', {
   method: [
     T.STRING,
     AGENT,
-    'SendMessage, GetTask, …: the name of A2A 1.0, whatever was written; GetAgentCard for the card',
+    'the A2A 1.0 name of the method: SendMessage, GetTask, …; GetAgentCard for the card',
   ],
   binding: [T.STRING, 'always', 'JSONRPC or HTTP+JSON'],
-  version: [T.STRING, 'always', 'the revision that the client names, 0.3 if it names none'],
-  taskId: [T.STRING, 'when a task is named', 'the id of the task'],
-  contextId: [T.STRING, 'when a context is named', 'the id of the context'],
-  tenant: [T.STRING, 'when the call names one', 'the tenant'],
-  callbackUrls: [T.listOf(T.STRING), 'always', 'where the agent is to send notifications'],
+  version: [T.STRING, 'always', 'the protocol version that the client requested; 0.3 by default'],
+  taskId: [T.STRING, 'if the call refers to a task', 'the task ID'],
+  contextId: [T.STRING, 'if the call refers to a context', 'the context ID'],
+  tenant: [T.STRING, 'if the call names a tenant', 'the tenant'],
+  callbackUrls: [T.listOf(T.STRING), 'always', 'the URLs to which the agent sends notifications'],
 })
 
-const A2A = 'on backends with the policy `a2a`'
+const A2A = 'on backends with the `a2a` policy'
 
-const CALL = 'on calls to models that are read'
+const CALL = 'for model calls that the gateway parses'
 
 /** What is known of a call before it is made. */
 const MODEL_CALL = {
-  requestModel: [T.STRING, CALL, 'the model that the client asked for'],
-  provider: [T.STRING, 'once a provider was chosen', 'the name of the provider'],
-  streaming: [T.BOOL, CALL, 'whether the client asked for a stream'],
-  params: [JSON_MAP, CALL, 'temperature, max_tokens and the other parameters'],
-  prompt: [T.JSON_VALUE, 'when the call has messages', 'the messages'],
-  tools: [T.JSON_VALUE, 'when the call offers tools', 'the tools that the model may use'],
+  requestModel: [T.STRING, CALL, 'the model that the client requested'],
+  provider: [T.STRING, 'after a provider was chosen', 'the name of the provider'],
+  streaming: [T.BOOL, CALL, 'whether the client requested a stream'],
+  params: [JSON_MAP, CALL, 'temperature, max_tokens and other parameters'],
+  prompt: [T.JSON_VALUE, 'if the call has messages', 'the messages'],
+  tools: [T.JSON_VALUE, 'if the call offers tools', 'the tools that the model can use'],
   inputTokens: [
     T.INT,
     CALL,
-    'tokens of the request: an estimate of one for four bytes, until the provider says it',
+    'the number of input tokens: an estimate of one per four bytes, until the provider reports it',
   ],
 } as const satisfies Fields
 
 const PRICED = 'with `llm.cost`'
 
 const cost = struct('cost', {
-  total: [T.DOUBLE, PRICED, 'all of it'],
-  input: [T.DOUBLE, PRICED, 'tokens of the prompt that were in no cache'],
-  output: [T.DOUBLE, PRICED, 'tokens of the response, without reasoning'],
-  cacheRead: [T.DOUBLE, PRICED, 'tokens read from the prompt cache'],
-  cacheWrite: [T.DOUBLE, PRICED, 'tokens written to the prompt cache'],
+  total: [T.DOUBLE, PRICED, 'the total cost'],
+  input: [T.DOUBLE, PRICED, 'the cost of uncached prompt tokens'],
+  output: [T.DOUBLE, PRICED, 'the cost of response tokens, without reasoning'],
+  cacheRead: [T.DOUBLE, PRICED, 'the cost of tokens read from the prompt cache'],
+  cacheWrite: [T.DOUBLE, PRICED, 'the cost of tokens written to the prompt cache'],
   reasoning: [T.DOUBLE, PRICED, 'reasoning'],
 })
 
 const MODEL_RESPONSE = {
   ...MODEL_CALL,
-  responseModel: [T.STRING, 'in responses', 'the model that responded'],
-  outputTokens: [T.INT, 'in responses', 'tokens of the response'],
-  totalTokens: [T.INT, 'in responses', 'tokens in all'],
-  cost: [cost, 'in responses of models with a price', 'what it cost, in US dollars'],
+  responseModel: [T.STRING, 'in responses', 'the model that generated the response'],
+  outputTokens: [T.INT, 'in responses', 'the number of output tokens'],
+  totalTokens: [T.INT, 'in responses', 'the total number of tokens'],
+  cost: [cost, 'in responses from models with a price', 'the cost of the call in US dollars'],
 } as const satisfies Fields
 const llm = struct('llm', MODEL_RESPONSE)
 
@@ -191,8 +211,8 @@ const logged = struct('llm', {
   ...MODEL_RESPONSE,
   completion: [
     T.listOf(T.STRING),
-    'in responses with text, when an expression of the access log, of tracing or of metrics reads it',
-    'what the model wrote, one string for each choice, up to 262,144 characters',
+    'in responses with text, if an expression of the access log, tracing or metrics reads it',
+    'the generated text, one string per choice, up to 262,144 characters',
   ],
 })
 
@@ -200,7 +220,7 @@ const chosen = struct('llm', MODEL_CALL)
 
 const CONNECTION = [
   variable('source', source, 'always', 'the client'),
-  variable('destination', destination, 'always', 'the address that was connected to'),
+  variable('destination', destination, 'always', 'the address that the client connected to'),
 ]
 
 const TRAFFIC = [
@@ -209,32 +229,28 @@ const TRAFFIC = [
   variable(
     'jwt',
     JSON_MAP,
-    'after jwtAuthentication of this policy, or of an enclosing level, verified a token',
-    'the claims',
+    'after `jwtAuthentication` at this level or an enclosing one verified a token',
+    'the claims of the token',
   ),
-  variable('apiKey', JSON_MAP, 'after apiKey authentication', 'the metadata of the key'),
+  variable('apiKey', JSON_MAP, 'after `apiKey` authentication', 'the metadata of the key'),
   variable(
     'basicAuth',
-    struct('basicAuth', { username: [T.STRING, 'always', 'who signed in'] }),
-    'after basicAuth',
-    'the user',
+    struct('basicAuth', { username: [T.STRING, 'always', 'the name of the user'] }),
+    'after `basicAuth`',
+    'the authenticated user',
   ),
-  variable('extauthz', JSON_MAP, 'after extAuthz', 'the metadata that the service returned'),
-  variable('proxy', place, 'always', 'where in the gateway the request is'),
+  variable('extauthz', JSON_MAP, 'after `extAuthz`', 'the metadata that the service returned'),
+  variable('proxy', place, 'always', 'the gateway, listener and route of the request'),
 ]
 
 const METADATA = variable(
   'metadata',
   JSON_MAP,
-  'after transformations set some; rules of routes run before',
-  'what `metadata` of transformations made',
+  'after `transformations` set it; rules of routes run earlier',
+  'the values that `metadata` of `transformations` computed',
 )
 
-const CHOSEN = [
-  ...TRAFFIC,
-  variable('backend', backend, 'always', 'the backend that was chosen'),
-  METADATA,
-]
+const CHOSEN = [...TRAFFIC, variable('backend', backend, 'always', 'the chosen backend'), METADATA]
 
 const BACKEND = [
   ...CHOSEN,
@@ -249,33 +265,33 @@ const LLM = [
     'llmRequest',
     JSON_MAP,
     CALL,
-    'the body of the request as the client sent it; `model` is the model that is called for',
+    'the request body as sent by the client; `model` is the model to call',
   ),
 ]
 
 const TRANSFORM = [
   ...TRAFFIC,
-  variable('backend', backend, 'once a backend was chosen', 'the backend that was chosen'),
+  variable('backend', backend, 'after a backend was chosen', 'the chosen backend'),
   METADATA,
 ]
 
 const RESPONDING = [
   ...TRAFFIC,
   METADATA,
-  variable('backend', backend, 'once a backend was chosen', 'the backend that was chosen'),
+  variable('backend', backend, 'after a backend was chosen', 'the chosen backend'),
   variable('llm', chosen, 'on AI backends', 'the model request'),
   variable('a2a', a2a, A2A, 'the call to an agent'),
-  variable('response', draft, 'always', 'the response, before its head is sent'),
+  variable('response', draft, 'always', 'the response, before its headers are sent'),
 ]
 
 const LOG = [
   ...TRAFFIC,
   METADATA,
-  variable('backend', backend, 'once a backend was chosen', 'the backend that was chosen'),
-  variable('mcp', mcp, 'on MCP traffic', 'the MCP message'),
-  variable('llm', logged, 'on LLM traffic', 'the model request'),
+  variable('backend', backend, 'after a backend was chosen', 'the chosen backend'),
+  variable('mcp', mcp, 'for MCP traffic', 'the MCP message'),
+  variable('llm', logged, 'for LLM traffic', 'the model request'),
   variable('a2a', a2a, A2A, 'the call to an agent'),
-  variable('response', response, 'always', 'the answer'),
+  variable('response', response, 'always', 'the response'),
 ]
 
 const DECLARED = {
@@ -352,7 +368,7 @@ function stage(name: Stage): Environment {
   for (const [where, others] of Object.values(DECLARED)) {
     for (const other of others) {
       if (!own.has(other.name) && !elsewhere.has(other.name)) {
-        elsewhere.set(other.name, `it is set ${where}`)
+        elsewhere.set(other.name, `it is available ${where}`)
       }
     }
   }

@@ -269,7 +269,10 @@ describe('transformations that cannot be', () => {
   }
 
   for (const [policy, message] of [
-    ['{ request: { set: { x-a: response.code } } }', /PC0104 `response` is never set in transf/],
+    [
+      '{ request: { set: { x-a: response.code } } }',
+      /PC0104 `response` is not available in transf/,
+    ],
     ['{ request: { set: { x-a: nothing } } }', /PC0103/],
     ['{ request: { set: { transfer-encoding: "\'a\'" } } }', /cannot be changed here/],
     ['{ request: { set: { ":method": "\'a\'" } } }', /invalid header name/],

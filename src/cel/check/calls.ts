@@ -202,8 +202,8 @@ function reportMismatch(
   const given = args.map((arg) => showType(checker.types.resolve(arg.type))).join(', ')
   const shapes = overloads.map((overload) => signature(name, overload))
   const hint =
-    receiverHint(name, args[0]) ?? `it takes ${[...new Set(shapes)].slice(0, 4).join(' or ')}`
-  checker.report('PC0106', call, `\`${name}\` does not take (${given})`, hint)
+    receiverHint(name, args[0]) ?? `expected ${[...new Set(shapes)].slice(0, 4).join(' or ')}`
+  checker.report('PC0106', call, `\`${name}\` does not accept (${given})`, hint)
 }
 
 function nearName(checker: Checker, name: string): string | undefined {
@@ -214,7 +214,7 @@ function nearName(checker: Checker, name: string): string | undefined {
 /** The function exists, but is called the other way: `size(x)` for `x.size()`. */
 function otherStyle(name: string, { globals, methods }: Declared): string | undefined {
   const overload = globals[0] ?? methods[0]
-  return overload === undefined ? undefined : `write ${signature(name, overload)}`
+  return overload === undefined ? undefined : `use ${signature(name, overload)}`
 }
 
 /** `_+_` is shown as `+`. */

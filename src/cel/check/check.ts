@@ -121,8 +121,8 @@ export class Checker implements Typing {
         this.report(
           'PC0114',
           expr,
-          `there are no message types, and so no ${expr.name}`,
-          'write a map: {"key": value}',
+          `message types are not supported: ${expr.name}`,
+          'use a map: {"key": value}',
         )
         return invalid('unknown message type', expr)
       case 'comprehension':
@@ -143,8 +143,8 @@ export class Checker implements Typing {
           this.report(
             'PC0106',
             expr.target,
-            `optMap needs an optional, not ${showType(known)}`,
-            'write x.?field or optional.of(x)',
+            `optMap requires an optional, found ${showType(known)}`,
+            'use x.?field or optional.of(x)',
           )
         }
         const element = known.kind === 'optional' ? known.element : T.DYN
@@ -190,7 +190,7 @@ export class Checker implements Typing {
   #unknown(name: string, at: Span, own?: string): Term {
     const elsewhere = this.environment.elsewhere.get(name)
     if (elsewhere !== undefined) {
-      this.report('PC0104', at, `\`${name}\` is never set ${this.environment.name}`, elsewhere)
+      this.report('PC0104', at, `\`${name}\` is not available ${this.environment.name}`, elsewhere)
     } else {
       const near = nearest(name, [
         ...this.environment.variables.keys(),
@@ -198,7 +198,7 @@ export class Checker implements Typing {
       ])
       const known = [...this.environment.variables.keys()].join(', ')
       const hint = near === undefined ? own : `did you mean \`${near}\`?`
-      this.report('PC0103', at, `unknown variable \`${name}\``, hint ?? `known here: ${known}`)
+      this.report('PC0103', at, `unknown variable \`${name}\``, hint ?? `available: ${known}`)
     }
     return invalid(`unknown variable ${name}`, at)
   }
@@ -271,8 +271,8 @@ export class Checker implements Typing {
   condition(expr: Expr, operator: string): Term {
     const term = this.check(expr)
     if (!this.types.assignable(term.type, T.BOOL)) {
-      const message = `\`${operator}\` needs a condition, not ${showType(this.types.resolve(term.type))}`
-      this.report('PC0106', term, message, 'compare it with something: x == …')
+      const message = `\`${operator}\` requires a bool, found ${showType(this.types.resolve(term.type))}`
+      this.report('PC0106', term, message, 'add a comparison: x == …')
     }
     return term
   }
@@ -282,7 +282,12 @@ export class Checker implements Typing {
       return this.types.join(whenTrue.type, whenFalse.type)
     }
     const [a, b] = [whenTrue, whenFalse].map((term) => showType(this.types.resolve(term.type)))
-    this.report('PC0106', at, `the two results differ in type: ${a} and ${b}`, 'make one dyn(…)')
+    this.report(
+      'PC0106',
+      at,
+      `both results must have the same type, found ${a} and ${b}`,
+      'wrap one of them in dyn(…)',
+    )
     return T.DYN
   }
 
@@ -328,8 +333,8 @@ export class Checker implements Typing {
       this.report(
         'PC0106',
         term,
-        `\`?\` needs an optional, not ${showType(known)}`,
-        'write optional.of(x)',
+        `\`?\` requires an optional, found ${showType(known)}`,
+        'use optional.of(x)',
       )
     }
     return T.DYN
@@ -347,7 +352,7 @@ export class Checker implements Typing {
       this.report(
         'PC0115',
         at,
-        `\`${name}\` hides the variable of the same name`,
+        `\`${name}\` shadows the variable of the same name`,
         'choose another name',
         'warning',
       )

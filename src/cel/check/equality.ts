@@ -44,7 +44,7 @@ export function checkMember(
   } else if (known.kind === 'map') {
     if (!comparable(typing, element.type, known.key)) mismatch(typing, element, known.key, at)
   } else if (!T.isDynamic(known) && known.kind !== 'param') {
-    const message = `\`in\` needs a list or a map, not ${showType(known)}`
+    const message = `\`in\` requires a list or a map, found ${showType(known)}`
     typing.report('PC0106', container, message, containerHint(typing, element, container))
   }
   return [element, container]
@@ -56,7 +56,7 @@ function containerHint(typing: Typing, element: Term, container: Term): string |
     return rangeHint(element, isText ? (container.value as string) : undefined)
   }
   const isText = typing.types.shallow(container.type).kind === 'string'
-  return isText ? "for a part of a text, write text.contains('x')" : undefined
+  return isText ? "to search in a string, use text.contains('x')" : undefined
 }
 
 function mismatch(typing: Typing, element: Term, wanted: T.Type, at: Span): void {
@@ -113,8 +113,6 @@ function addressList(typing: Typing, element: Term, container: Term, at: Span): 
 
 function reportText(typing: Typing, text: string, address: Term, at: Span): void {
   const isRange = parseCidr(text) !== undefined
-  const hint = isRange
-    ? rangeHint(address, text)
-    : 'an address is written like 10.0.0.7 or 2001:db8::1'
+  const hint = isRange ? rangeHint(address, text) : 'use the format 10.0.0.7 or 2001:db8::1'
   typing.report('PC0107', at, 'cannot compare an IP address with a string', hint)
 }

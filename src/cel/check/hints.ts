@@ -7,44 +7,44 @@ import type { Type } from './types.ts'
 /** What other languages call the same, for hints. */
 
 const WORDS: ReadonlyMap<string, string> = new Map([
-  ['true', 'write true'],
-  ['false', 'write false'],
+  ['true', 'use true'],
+  ['false', 'use false'],
   ...['null', 'none', 'nil', 'undefined'].map(
-    (word) => [word, 'write null, or ask with has(x.y) whether it is there'] as const,
+    (word) => [word, 'use null, or test for presence with has(x.y)'] as const,
   ),
-  ['now', 'the time of the request is request.startTime'],
+  ['now', 'use request.startTime for the time of the request'],
 ])
 
 /** A name by itself that is neither a variable nor like one: a constant of another language, or a text. */
 export function wordHint(name: string): string {
-  return WORDS.get(name.toLowerCase()) ?? `a text is written in quotes: '${name}'`
+  return WORDS.get(name.toLowerCase()) ?? `put strings in quotes: '${name}'`
 }
 
 const FUNCTIONS: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    "write 'x' in list, or text.contains('x')": 'includes has containsElement',
-    'write list.exists(x, x == …)': 'any some exists anyMatch',
-    'write list.all(x, x == …)': 'every all forAll allMatch',
-    'write list.filter(x, x == …)': 'filter where',
-    'write list.map(x, x + …)': 'map',
-    'write size(x)': 'len length count',
-    "write text.startsWith('…')": 'hasPrefix beginsWith',
-    "write text.endsWith('…')": 'hasSuffix',
-    "write text.matches('…')": 'match regex regexMatch test like',
-    'write text.lowerAscii()': 'lower toLower toLowerCase lowercase',
-    'write text.upperAscii()': 'upper toUpper toUpperCase uppercase',
-    'the time of the request is request.startTime': 'now',
-    "write map['key'], or map[?'key'].orValue('…')": 'get getOrDefault headers header',
-    'write string(x)': 'str toString',
-    'write int(x)': 'parseInt toInt Number',
-    'write text.substring(start, end)': 'substr slice',
-    'text.replace(old, new) replaces all of them': 'replaceAll gsub',
-    'compare with ==': 'equals eq isEqual',
-    "write x == '', or size(x) == 0": 'isEmpty empty',
-    "for a default, write jwt.?team.orValue('none')": 'orDefault orElse ifNull nvl',
-    'write semver(text), or semver(text, true) for texts such as v1.2': 'version parseVersion',
-    "write quantity('1Gi')": 'parseQuantity bytesize',
-    'write url(text)': 'uri parseUrl parseUri',
+    "use 'x' in list, or text.contains('x')": 'includes has containsElement',
+    'use list.exists(x, x == …)': 'any some exists anyMatch',
+    'use list.all(x, x == …)': 'every all forAll allMatch',
+    'use list.filter(x, x == …)': 'filter where',
+    'use list.map(x, x + …)': 'map',
+    'use size(x)': 'len length count',
+    "use text.startsWith('…')": 'hasPrefix beginsWith',
+    "use text.endsWith('…')": 'hasSuffix',
+    "use text.matches('…')": 'match regex regexMatch test like',
+    'use text.lowerAscii()': 'lower toLower toLowerCase lowercase',
+    'use text.upperAscii()': 'upper toUpper toUpperCase uppercase',
+    'use request.startTime for the time of the request': 'now',
+    "use map['key'], or map[?'key'].orValue('…')": 'get getOrDefault headers header',
+    'use string(x)': 'str toString',
+    'use int(x)': 'parseInt toInt Number',
+    'use text.substring(start, end)': 'substr slice',
+    'use text.replace(old, new), which replaces all occurrences': 'replaceAll gsub',
+    'use ==': 'equals eq isEqual',
+    "use x == '' or size(x) == 0": 'isEmpty empty',
+    "for a default, use jwt.?team.orValue('none')": 'orDefault orElse ifNull nvl',
+    'use semver(text), or semver(text, true) for versions such as v1.2': 'version parseVersion',
+    "use quantity('1Gi')": 'parseQuantity bytesize',
+    'use url(text)': 'uri parseUrl parseUri',
   }).flatMap(([hint, names]) => names.split(' ').map((name) => [name.toLowerCase(), hint])),
 )
 
@@ -65,10 +65,10 @@ export function isLikeMacro({ name, target, args }: Call): boolean {
 /** A call that a value of this type has under another name, or not at all. */
 export function receiverHint(name: string, receiver: Term | undefined): string | undefined {
   if (receiver?.type.kind === 'cidr' && name === 'contains') {
-    return 'write range.containsIP(address) or range.containsCIDR(range)'
+    return 'use range.containsIP(address) or range.containsCIDR(range)'
   }
   if (receiver?.type.kind === 'bytes' && TEXTUAL.has(name)) {
-    return `for its text, write string(${pathOf(receiver) ?? 'x'}).${name}(…)`
+    return `convert it to a string: string(${pathOf(receiver) ?? 'x'}).${name}(…)`
   }
   if (receiver?.type.kind === 'ip') return rangeHint(receiver)
   return receiver === undefined ? undefined : kubernetesHint(name, receiver)
@@ -84,12 +84,12 @@ function kubernetesHint(name: string, receiver: Term): string | undefined {
   const { kind } = receiver.type
   if (kind === 'string') {
     const path = pathOf(receiver) ?? 'x'
-    if (URL_METHODS.has(name)) return `write url(${path}).${name}()`
-    return COMPARISONS.has(name) ? `write semver(${path}) or quantity(${path})` : undefined
+    if (URL_METHODS.has(name)) return `use url(${path}).${name}()`
+    return COMPARISONS.has(name) ? `use semver(${path}) or quantity(${path})` : undefined
   }
   if (kind !== 'semver' && kind !== 'quantity') return undefined
-  if (['<', '<=', '>', '>='].includes(name)) return 'write a.isLessThan(b) or a.compareTo(b) <= 0'
-  return kind === 'quantity' && ['+', '-'].includes(name) ? 'write a.add(b) or a.sub(b)' : undefined
+  if (['<', '<=', '>', '>='].includes(name)) return 'use a.isLessThan(b) or a.compareTo(b) <= 0'
+  return kind === 'quantity' && ['+', '-'].includes(name) ? 'use a.add(b) or a.sub(b)' : undefined
 }
 
 /** Types whose values come from a function of the same name, never from JSON. */
@@ -100,7 +100,7 @@ export function madeHint(sides: readonly Term[]): string | undefined {
   const made = sides.find(({ type }) => MADE.has(type.kind))
   const other = sides.find(({ type }) => !MADE.has(type.kind))
   if (made === undefined || other === undefined) return undefined
-  return `write ${made.type.kind}(${pathOf(other) ?? 'x'})`
+  return `use ${made.type.kind}(${pathOf(other) ?? 'x'})`
 }
 
 /** What came as JSON is none of these. */
@@ -117,11 +117,11 @@ export function rangeHint(address: Term, range = '10.0.0.0/8'): string {
 
 /** `operand.field` of something without fields. */
 export function fieldHint(operand: Term, field: string): string | undefined {
-  if (['size', 'length', 'len', 'count'].includes(field.toLowerCase())) return 'write size(x)'
+  if (['size', 'length', 'len', 'count'].includes(field.toLowerCase())) return 'use size(x)'
   const path = pathOf(operand)
-  if (path === 'request.query') return `a parameter is one of request.uri.query('${field}')`
+  if (path === 'request.query') return `use request.uri.query('${field}') for query parameters`
   const isText = operand.type.kind === 'bytes' || operand.type.kind === 'string'
-  return isText ? `where it is JSON, write json(${path ?? 'x'}).${field}` : undefined
+  return isText ? `if it is JSON, use json(${path ?? 'x'}).${field}` : undefined
 }
 
 /** `x == 'true'` where x is a bool. */
@@ -129,9 +129,7 @@ export function boolHint(sides: readonly Term[]): string | undefined {
   const text = sides.find((side) => side.kind === 'constant' && typeof side.value === 'string')
   const isBool = sides.some((side) => side.type.kind === 'bool')
   const word = text?.kind === 'constant' ? String(text.value).toLowerCase() : ''
-  return isBool && (word === 'true' || word === 'false')
-    ? `write ${word} without quotes`
-    : undefined
+  return isBool && (word === 'true' || word === 'false') ? `use ${word} without quotes` : undefined
 }
 
 /** `request.headers.x-internal` reads as a difference; the name that was meant, as it is written. */
@@ -140,7 +138,7 @@ export function hyphenated(call: Call): { readonly last: Expr; readonly hint: st
   if (spelled === undefined || call.name !== '_-_') return undefined
   const { operand, name, last } = spelled
   const written = operand === '' ? `'${name}'` : `${operand}['${name}']`
-  return { last, hint: `a name with a hyphen is written ${written}` }
+  return { last, hint: `use ${written} for a name with a hyphen` }
 }
 
 interface Spelled {

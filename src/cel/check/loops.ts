@@ -52,8 +52,8 @@ function resultType(
       const known = checker.types.shallow(body.type)
       if (known.kind === 'map') return known
       if (!T.isDynamic(known)) {
-        const message = 'transformMapEntry needs a map'
-        checker.report('PC0106', body, message, 'write {key: value}')
+        const message = 'transformMapEntry requires a map'
+        checker.report('PC0106', body, message, 'use {key: value}')
       }
       return T.mapOf(T.DYN, T.DYN)
     }

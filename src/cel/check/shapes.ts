@@ -21,8 +21,8 @@ export function fieldType(typing: Typing, operand: Term, field: string, at: Span
         typing.report(
           'PC0111',
           at,
-          `the keys of this map are ${showType(known.key)}, not names`,
-          `write [${field}]`,
+          `the keys of this map are of type ${showType(known.key)}, not field names`,
+          `use [${field}]`,
         )
       }
       return known.value
@@ -32,15 +32,15 @@ export function fieldType(typing: Typing, operand: Term, field: string, at: Span
       const near = nearest(field, known.fields.keys())
       const all = [...known.fields.keys()].join(', ')
       const hint =
-        near === undefined ? `${known.name} has: ${all}` : `did you mean \`${known.name}.${near}\`?`
-      typing.report('PC0111', at, `\`${known.name}\` has no field \`${field}\``, hint)
+        near === undefined ? `available fields: ${all}` : `did you mean \`${known.name}.${near}\`?`
+      typing.report('PC0111', at, `unknown field \`${field}\` of \`${known.name}\``, hint)
       return T.DYN
     }
     default:
       typing.report(
         'PC0111',
         at,
-        `${article(showType(known))} has no fields, and so no \`${field}\``,
+        `${article(showType(known))} has no fields; \`${field}\` cannot be selected`,
         fieldHint(operand, field),
       )
       return T.DYN
@@ -73,7 +73,7 @@ function elementType(typing: Typing, known: T.Type, index: Term, at: Span): T.Ty
         typing.report(
           'PC0106',
           index,
-          `a list is indexed by int, not ${showType(typing.types.resolve(index.type))}`,
+          `a list index must be an int, found ${showType(typing.types.resolve(index.type))}`,
         )
       }
       return known.element
@@ -82,11 +82,11 @@ function elementType(typing: Typing, known: T.Type, index: Term, at: Span): T.Ty
         const [got, wanted] = [index.type, known.key].map((type) =>
           showType(typing.types.resolve(type)),
         )
-        typing.report('PC0106', index, `the keys of this map are ${wanted}, not ${got}`)
+        typing.report('PC0106', index, `the keys of this map are of type ${wanted}, found ${got}`)
       }
       return known.value
     default:
-      typing.report('PC0106', at, `${article(showType(known))} has no elements`)
+      typing.report('PC0106', at, `${article(showType(known))} cannot be indexed`)
       return T.DYN
   }
 }
@@ -105,7 +105,7 @@ export function rangeTypes(typing: Typing, range: Term, two: boolean): readonly 
     case 'map':
       return [known.key, known.value]
     default:
-      typing.report('PC0106', range, `a macro needs a list or a map, not ${showType(known)}`)
+      typing.report('PC0106', range, `a macro requires a list or a map, found ${showType(known)}`)
       return [T.DYN, T.DYN]
   }
 }

@@ -119,7 +119,7 @@ export function grow(list: Value[], value: Value): boolean {
 export function addEntries(entries: [Value, Value][], made: Maybe): boolean {
   if (made === undefined) return false
   if (!(made instanceof CelMap) && !isPlainObject(made)) {
-    fail('transformMapEntry needs a map')
+    fail('transformMapEntry requires a map')
     return false
   }
   const keys = made instanceof CelMap ? made.keys() : Object.keys(made)

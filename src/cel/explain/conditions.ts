@@ -39,7 +39,7 @@ function conditionOf(explanation: Explanation, text: string): Condition {
     cause:
       value === undefined || typeof value === 'boolean'
         ? cause
-        : { kind: 'error', reason: 'not a condition', detail: undefined },
+        : { kind: 'error', reason: 'not a bool', detail: undefined },
     operands: [...operands].map(([name, shown]) => ({ text: name, value: shown })),
   }
 }

@@ -139,7 +139,7 @@ class Outcome {
 }
 
 function errorOf(part: Explanation): Explanation {
-  return part.value === undefined ? part : broken(part.term, 'not a condition', [])
+  return part.value === undefined ? part : broken(part.term, 'not a bool', [])
 }
 
 function latestFailure(part: Explanation): Explanation {

@@ -113,7 +113,7 @@ export class Explainer {
         if (typeof operand.value === 'boolean') return answer(term, !operand.value, [operand])
         return operand.value === undefined
           ? failed(term, [operand])
-          : broken(term, 'not a condition', [operand])
+          : broken(term, 'not a bool', [operand])
       }
       case 'conditional':
         return this.#conditional(term)
@@ -201,7 +201,7 @@ export class Explainer {
     if (parts.every((part) => part.value === !decisive)) return answer(term, !decisive, parts)
     return parts.some((part) => part.value === undefined)
       ? failed(term, parts)
-      : broken(term, 'not a condition', parts)
+      : broken(term, 'not a bool', parts)
   }
 
   /**
@@ -223,7 +223,7 @@ export class Explainer {
   #conditional(term: Extract<Term, { kind: 'conditional' }>): Explanation {
     const condition = this.explain(term.condition)
     if (condition.value === undefined) return failed(term, [condition])
-    if (typeof condition.value !== 'boolean') return broken(term, 'not a condition', [condition])
+    if (typeof condition.value !== 'boolean') return broken(term, 'not a bool', [condition])
     const branch = this.explain(condition.value ? term.whenTrue : term.whenFalse)
     return branch.value === undefined
       ? failed(term, [condition, branch])

@@ -44,5 +44,5 @@ export function broken(
   return { term, value: undefined, cause: { kind: 'error', reason, detail }, parts }
 }
 
-export const OVER_BOUND = 'the expression costs more than its bound'
-export const CUT = 'it takes too long to explain'
+export const OVER_BOUND = 'the cost limit of the expression is exceeded'
+export const CUT = 'the time limit for explanations is exceeded'

@@ -102,7 +102,7 @@ describe('toJson', () => {
     let deep: Value = []
     for (let i = 0; i < 100_000; i++) deep = [deep]
     assert.equal(call('toJson', deep), undefined)
-    assert.equal(failure.reason, 'value is nested too deep')
+    assert.equal(failure.reason, 'value is nested too deeply')
     assert.equal(call('toJson', ['a'.repeat(LARGEST_STRING), 'b']), undefined)
   })
 })

@@ -84,9 +84,9 @@ interface Writer {
 const DEEPEST = 200
 
 function append(writer: Writer, value: Value, depth: number): void {
-  if (depth > DEEPEST) writer.reason = 'value is nested too deep'
+  if (depth > DEEPEST) writer.reason = 'value is nested too deeply'
   if (writer.text.length > LARGEST_STRING) writer.reason = 'string too long'
-  if (!afford(16)) writer.reason = 'value takes too long to write'
+  if (!afford(16)) writer.reason = 'value takes too long to encode'
   if (writer.reason !== '') return
   if (Array.isArray(value)) appendList(writer, value, depth)
   else if (isPlainObject(value)) appendMembers(writer, Object.entries(value), depth)

@@ -94,7 +94,8 @@ function furthest(list: List, sign: 1 | -1): Value | undefined {
   if (found === undefined) return fail('the list is empty')
   for (const value of list) {
     const order = compare(value, found)
-    if (order === undefined || Number.isNaN(order)) return fail('no order', typeName(value))
+    if (order === undefined || Number.isNaN(order))
+      return fail('values cannot be ordered', typeName(value))
     if (sign * order > 0) found = value
   }
   return found
@@ -134,7 +135,7 @@ function sortByKeys(list: List, keys: List): List | undefined {
   const [first] = keys
   if (first === undefined || keys.length !== list.length) return list
   const type = typeName(first)
-  if (compare(first, first) === undefined) return fail('no order', type)
+  if (compare(first, first) === undefined) return fail('values cannot be ordered', type)
   if (keys.some((key) => typeName(key) !== type)) return fail('keys of different types')
   if (!afford(4 * list.length * (33 - Math.clz32(list.length)))) return undefined
   const places = list.map((_, place) => place)

@@ -91,7 +91,7 @@ function furthest(numbers: readonly Value[], sign: 1 | -1): Value | undefined {
     }
     const order = found === undefined ? sign : (compare(number, found) as number)
     // NaN has no place among numbers: the answer must not depend on where it stands.
-    if (Number.isNaN(order)) return fail('NaN has no order')
+    if (Number.isNaN(order)) return fail('NaN cannot be ordered')
     if (sign * order > 0) found = number
   }
   return found ?? fail('the list is empty')

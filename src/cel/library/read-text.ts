@@ -27,5 +27,5 @@ export function readText(bytes: Uint8Array): string | undefined {
     return decoded
   })
   if (text !== undefined) return text
-  return unreadable(ledger.reading.left < 0 ? 'bytes take too long to read' : 'invalid UTF-8')
+  return unreadable(ledger.reading.left < 0 ? 'bytes take too long to decode' : 'invalid UTF-8')
 }

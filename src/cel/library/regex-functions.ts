@@ -111,7 +111,8 @@ function replace(
   for (const part of parts) {
     if (!part.startsWith('\\') || part === '\\\\') continue
     if (!/^\\[0-9]$/.test(part)) return fail('invalid replacement', replacement)
-    if (Number(part[1]) > pattern.groups) return fail('the replacement names no group', part)
+    if (Number(part[1]) > pattern.groups)
+      return fail('the replacement refers to an unknown group', part)
   }
   const all = allOf(pattern, text, max)
   if (all === undefined) return undefined

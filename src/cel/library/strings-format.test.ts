@@ -95,7 +95,7 @@ describe('format', () => {
     let deep: Value = []
     for (let i = 0; i < 100_000; i++) deep = [deep]
     assert.equal(call('format', '%s', [deep]), undefined)
-    assert.equal(failure.reason, 'value is nested too deep')
+    assert.equal(failure.reason, 'value is nested too deeply')
   })
 
   it('finds a wrong template before it runs, and leaves others to the call', () => {

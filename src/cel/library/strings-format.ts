@@ -139,7 +139,7 @@ function textOf(value: Value, depth: number): string | undefined {
   if (typeof value === 'string') return value
   if (typeof value === 'boolean' || value === null) return String(value)
   if (integerOf(value) !== undefined || isDouble(value)) return decimal(value)
-  if (depth > DEEPEST) return fail('value is nested too deep')
+  if (depth > DEEPEST) return fail('value is nested too deeply')
   if (Array.isArray(value)) return enclose('[', value, (element) => textOf(element, depth + 1), ']')
   if (isMap(value)) return textOfMap(value, depth)
   if (value instanceof Uint8Array) return utf8Decode(value) ?? fail('invalid UTF-8')

@@ -6,7 +6,7 @@ import { dispatch } from './dispatch.ts'
 export function caller(library: Library) {
   return (name: string, ...args: readonly Value[]): Value | undefined => {
     const declared = library.functions.filter((declaration) => declaration.name === name)
-    if (declared.length === 0) throw new Error(`no function ${name}`)
+    if (declared.length === 0) throw new Error(`unknown function ${name}`)
     return dispatch(
       declared.flatMap((declaration) => declaration.overloads),
       args,

@@ -139,8 +139,8 @@ export class Lexer {
   #quoted(at: number): void {
     const close = this.text.indexOf('`', at + 1)
     const name = this.text.slice(at + 1, close)
-    if (close < 0) this.fail('this quoted field has no end', at, this.text.length)
-    else if (!/^[\w.\-/ ]+$/.test(name)) this.fail('not a field name', at, close + 1)
+    if (close < 0) this.fail('unterminated quoted field name', at, this.text.length)
+    else if (!/^[\w.\-/ ]+$/.test(name)) this.fail('invalid field name', at, close + 1)
     else {
       this.kind = 'quoted'
       this.name = name

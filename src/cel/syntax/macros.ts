@@ -49,8 +49,8 @@ function has(call: Call, complain: Complain): Expr | undefined {
     const isKey = argument.kind === 'index'
     complain(
       isKey
-        ? "has() takes a field: has(jwt.group); of a key, write 'group' in jwt"
-        : 'has() takes a field: has(jwt.group)',
+        ? "has() requires a field, as in has(jwt.group); to test for a map key, use 'group' in jwt"
+        : 'has() requires a field, as in has(jwt.group)',
       argument,
     )
     return undefined
@@ -92,7 +92,7 @@ function loop(
   const first = simpleName(call.args[0] as Expr, complain)
   const second = variables === 2 ? simpleName(call.args[1] as Expr, complain) : undefined
   if (first === undefined || (variables === 2 && second === undefined)) return undefined
-  if (first === second) complain('the two variables need different names', call.args[1])
+  if (first === second) complain('the two variables must have different names', call.args[1])
   const { start, end } = call
   const range = call.target as Expr
   return {

@@ -11,11 +11,11 @@ export const MIN_INT_MAGNITUDE = 2n ** 63n
 export function readNumber(text: string, at: number): { value: Value; end: number } | Problem {
   NUMBER.lastIndex = at
   const match = NUMBER.exec(text)
-  if (match === null) return { message: 'not a number', start: at, end: at + 1 }
+  if (match === null) return { message: 'invalid number', start: at, end: at + 1 }
   const [all, hex, hexUnsigned, float, decimal, unsigned] = match
   const end = at + all.length
   if (/[\w]/.test(text[end] ?? '')) {
-    return { message: 'a number runs into a name', start: at, end: end + 1 }
+    return { message: 'a number must not be directly followed by a name', start: at, end: end + 1 }
   }
   const value =
     float !== undefined
@@ -29,7 +29,7 @@ export function readNumber(text: string, at: number): { value: Value; end: numbe
       message: 'this number does not fit in 64 bits',
       start: at,
       end,
-      hint: 'write a double: 1e20',
+      hint: 'use a double: 1e20',
     }
   }
   return { value, end }

@@ -1,9 +1,9 @@
 /** Hints for what other languages write otherwise: `and`, `<>`, `=~`, typographic quotes. */
 
-const NAME_ALONE = 'an attribute is written by its name alone: jwt.sub'
-const STRAIGHT = 'a text stands in straight quotes: \'x\' or "x"'
-const PATTERN = "for a pattern, write x.matches('…')"
-const NOT_EQUAL = 'not equal is !='
+const NAME_ALONE = 'use the name of the attribute alone: jwt.sub'
+const STRAIGHT = 'use straight quotes: \'x\' or "x"'
+const PATTERN = "to match a pattern, use x.matches('…')"
+const NOT_EQUAL = 'use != for not equal'
 
 /** A character that no token begins with. */
 export function characterHint(text: string, at: number): string | undefined {
@@ -11,17 +11,17 @@ export function characterHint(text: string, at: number): string | undefined {
     case '=':
       return equalsHint(text.slice(Math.max(0, at - 2), at), text.charAt(at + 1))
     case '&':
-      return 'and is &&'
+      return 'use && for and'
     case '|':
-      return 'or is ||'
+      return 'use || for or'
     case '~':
       return PATTERN
     case '$':
       return NAME_ALONE
     case '#':
-      return 'a comment begins with //'
+      return 'comments start with //'
     case ';':
-      return 'an expression has no ; at its end'
+      return 'remove the ; at the end'
     case '‘':
     case '’':
     case '“':
@@ -36,36 +36,36 @@ export function characterHint(text: string, at: number): string | undefined {
 function invisibleHint(code: number): string | undefined {
   if (!/[\p{White_Space}\p{Cf}]/u.test(String.fromCodePoint(code))) return undefined
   const name = `U+${code.toString(16).toUpperCase().padStart(4, '0')}`
-  return `${name} is not a plain space: take it away, or put a space`
+  return `${name} is not a plain space: remove it, or replace it with a space`
 }
 
 function equalsHint(before: string, next: string): string {
   if (before === '!=') return NOT_EQUAL
   switch (next) {
     case '>':
-      return 'at least is >=; a macro is written list.exists(x, x == …)'
+      return 'use >= for at least; macros have the form list.exists(x, x == …)'
     case '<':
-      return 'at most is <='
+      return 'use <= for at most'
     case '~':
       return PATTERN
     default:
-      return 'compare with =='
+      return 'use == to compare'
   }
 }
 
 const METHODS = ['contains', 'startsWith', 'endsWith', 'matches']
 
 const WORDS: ReadonlyMap<string, string> = new Map([
-  ['and', 'and is &&'],
-  ['or', 'or is ||'],
-  ['not', 'not is !: !(x in [1, 2])'],
-  ['eq', 'compare with =='],
-  ['is', 'compare with =='],
-  ['equals', 'compare with =='],
+  ['and', 'use && for and'],
+  ['or', 'use || for or'],
+  ['not', 'use ! for not: !(x in [1, 2])'],
+  ['eq', 'use == to compare'],
+  ['is', 'use == to compare'],
+  ['equals', 'use == to compare'],
   ['ne', NOT_EQUAL],
   ['like', PATTERN],
-  ['then', 'write condition ? a : b'],
-  ['has', "write 'x' in list"],
+  ['then', 'use condition ? a : b'],
+  ['has', "use 'x' in list"],
 ])
 
 /** A token, from `start` to `end`, where another was expected; the one before it ends at `before`. */
@@ -78,36 +78,36 @@ export function tokenHint(
   const found = text.slice(start, end)
   const left = text.slice(Math.max(0, before - 200), before)
   const isJoined = start === before
-  if (/(?:^|[^\w.])not$/i.test(left)) return 'not is !: !(x == y)'
+  if (/(?:^|[^\w.])not$/i.test(left)) return 'use ! for not: !(x == y)'
   const word = found.toLowerCase()
   const method = METHODS.find((name) => name.toLowerCase() === word)
-  if (method !== undefined) return `write x.${method}('…')`
+  if (method !== undefined) return `use x.${method}('…')`
   const known = WORDS.get(word)
   if (known !== undefined) return known
   switch (found.charAt(0)) {
     case '>':
       return isJoined && left.endsWith('<') ? NOT_EQUAL : undefined
     case '?':
-      return left.endsWith('?') ? "for a default, write jwt.?team.orValue('none')" : undefined
+      return left.endsWith('?') ? "for a default, use jwt.?team.orValue('none')" : undefined
     case '*':
-      return isJoined && left.endsWith('/') ? 'a comment begins with //' : undefined
+      return isJoined && left.endsWith('/') ? 'comments start with //' : undefined
     case '`':
       return STRAIGHT
     case '/':
-      return 'a text stands in quotes, a path as well'
+      return 'put strings, including paths, in quotes'
     case '}':
       return text.includes('{{') ? NAME_ALONE : undefined
     case ',':
       return /\bin\s*(?:\([^()]*|'[^']*'|"[^"]*")$/.test(left)
-        ? "a list is written ['a', 'b']"
+        ? "use brackets for a list: ['a', 'b']"
         : undefined
     case '.':
-      return /\d\.\d+$/.test(left) ? "an address is a text: '10.0.0.7'" : undefined
+      return /\d\.\d+$/.test(left) ? "put addresses in quotes: '10.0.0.7'" : undefined
     case '':
-      return text.includes('?.') ? 'what may be absent is read with .?: jwt.?sub' : undefined
+      return text.includes('?.') ? 'use .? for optional fields: jwt.?sub' : undefined
     default:
       return isJoined && /['"]$/.test(left)
-        ? "a quote within a text is written \\', or put other quotes around it"
+        ? "to put a quote inside a string, use \\' or the other kind of quotes around it"
         : undefined
   }
 }
@@ -115,8 +115,8 @@ export function tokenHint(
 /** A reserved word where a value is expected. */
 export function reservedHint(text: string, name: string, at: number): string {
   if (/\w-$/.test(text.slice(0, at)))
-    return "a name with a hyphen is written in brackets: request.headers['x-forwarded-for']"
+    return "use brackets for a name with a hyphen: request.headers['x-forwarded-for']"
   return name === 'if' || name === 'else'
-    ? 'write condition ? a : b'
-    : `as a key, write ['${name}']`
+    ? 'use condition ? a : b'
+    : `to use it as a key, write ['${name}']`
 }

@@ -349,10 +349,10 @@ class Parser {
 
   #unexpected(wanted: string): void {
     const { kind, start, end, text } = this.#lexer
-    const found = kind === 'end' ? 'the expression ends' : `found ${text.slice(start, end)}`
+    const found = kind === 'end' ? 'the end of the expression' : text.slice(start, end)
     const hint = tokenHint(text, start, end, this.#lexer.before)
     const more = hint === undefined ? {} : { hint }
-    this.#lexer.fail(`expected ${wanted}, but ${found}`, start, Math.max(end, start), more)
+    this.#lexer.fail(`expected ${wanted}, found ${found}`, start, Math.max(end, start), more)
   }
 
   #raise(below: number): void {
@@ -361,13 +361,13 @@ class Parser {
   }
 
   #tooDeep(): void {
-    const message = `the expression is nested deeper than ${this.#limits.depth} levels`
+    const message = `the expression has more than ${this.#limits.depth} levels of nesting`
     this.#lexer.fail(message, this.#lexer.start, this.#lexer.end, { limit: true })
   }
 
   #count(start: number): void {
     if (++this.#nodes <= this.#limits.nodes) return
-    const message = `the expression has more than ${this.#limits.nodes} parts`
+    const message = `the expression has more than ${this.#limits.nodes} nodes`
     this.#lexer.fail(message, start, this.#lexer.end, { limit: true })
   }
 }

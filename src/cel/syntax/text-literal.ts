@@ -25,7 +25,7 @@ export function readText(
   if (end === undefined) {
     const stop = triple ? text.length : lineEnd(text, from)
     return {
-      message: 'this string has no end',
+      message: 'unterminated string',
       start: prefix,
       end: stop,
       hint: `close it with ${closing}`,
@@ -42,10 +42,10 @@ export function readText(
   const read = bytes ? unescapeBytes(inner) : unescapeString(inner)
   if (typeof read === 'number') {
     return {
-      message: 'invalid escape',
+      message: 'invalid escape sequence',
       start: from + read,
       end: Math.min(from + read + 2, end),
-      hint: "write \\\\ for a backslash, or r'…' for a raw string",
+      hint: "use \\\\ for a backslash, or r'…' for a raw string",
     }
   }
   return { value: read, end: after }

@@ -41,8 +41,8 @@ export function readJson(text: string, options: JsonReadOptions = {}): Value | u
   const survey = new Survey(text, allowance?.left ?? Number.POSITIVE_INFINITY)
   const problem = survey.problem()
   if (allowance !== undefined) allowance.left -= survey.cost
-  if (problem === 'deep') return fail('JSON is nested too deep')
-  if (problem === 'costly') return fail('JSON takes too long to read')
+  if (problem === 'deep') return fail('JSON is nested too deeply')
+  if (problem === 'costly') return fail('JSON takes too long to parse')
   const value = survey.isPlain
     ? (parsePlainJson(text, plainNumber) as Value | undefined)
     : parse(text)
@@ -51,10 +51,10 @@ export function readJson(text: string, options: JsonReadOptions = {}): Value | u
     options.form.isOrdinary = !survey.isPlain && !survey.hasLongNumbers
   }
   if (survey.mayHoldHalfPairs || !text.isWellFormed()) {
-    if (!isWellFormed(value)) return fail('ambiguous JSON', 'half of a surrogate pair')
+    if (!isWellFormed(value)) return fail('ambiguous JSON', 'unpaired surrogate')
   }
   if (options.duplicates === 'refuse' && countMembers(value) !== survey.members) {
-    return fail('ambiguous JSON', 'a member is named twice')
+    return fail('ambiguous JSON', 'duplicate member name')
   }
   return value
 }
