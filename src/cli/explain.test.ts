@@ -274,7 +274,7 @@ describe('a decision in a file', () => {
     assert.equal((await run(['why', '--decisions', records])).code, 2)
     assert.match(
       (await run(['why', 'x', '--decisions', `${records}.none`])).err,
-      /cannot be read: it does not exist/,
+      /cannot be read: no such file or directory/,
     )
   })
 

@@ -165,7 +165,7 @@ describe('portcullis test', () => {
   it('fails where the results cannot be written', async () => {
     const file = suite('unwritten', '- { expect: 201 }\n')
     const { code, err } = await run(file, '--junit', join(FOLDER, 'none', 'junit.xml'))
-    assert.match(err, /the results cannot be written: its folder does not exist/)
+    assert.match(err, /the results cannot be written: the directory does not exist/)
     assert.equal(code, 1)
   })
 

@@ -63,10 +63,9 @@ function furtherMessages(count: number, last: Diagnostic): Diagnostic {
   return {
     code: 'PC0001',
     severity: 'info',
-    message:
-      count === 1 ? 'one further message is left out' : `${count} further messages are left out`,
+    message: count === 1 ? '1 more message was omitted' : `${count} more messages were omitted`,
     origin: last.origin,
-    hint: 'mend the first ones and check again: often they share one cause',
+    hint: 'fix the first ones and check again: they often have the same cause',
   }
 }
 

@@ -81,7 +81,7 @@ describe('a collector', () => {
       'line 4',
       'line 5',
       'line 6',
-      '5 further messages are left out',
+      '5 more messages were omitted',
     ])
     assert.equal(collected.hasErrors(), true)
   })

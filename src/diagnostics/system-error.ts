@@ -1,25 +1,25 @@
 const SENTENCES: Readonly<Record<string, string>> = {
-  ENOENT: 'it does not exist',
+  ENOENT: 'no such file or directory',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   EROFS: 'the file system is read-only',
-  ENOSPC: 'the disk is full',
-  EEXIST: 'it exists already',
-  EISDIR: 'it is a folder',
-  ENOTDIR: 'a part of its path is no folder',
-  ELOOP: 'its links lead in a circle',
-  ENAMETOOLONG: 'its name is too long',
-  EMFILE: 'too many files are open',
-  ECONNREFUSED: 'nothing listens there',
-  ECONNRESET: 'the connection was closed',
-  ENOTFOUND: 'its host name cannot be resolved',
-  EAI_AGAIN: 'its host name cannot be resolved',
-  EHOSTUNREACH: 'the host cannot be reached',
-  ENETUNREACH: 'the network cannot be reached',
-  ETIMEDOUT: 'it did not respond in time',
+  ENOSPC: 'no space left on device',
+  EEXIST: 'the file already exists',
+  EISDIR: 'it is a directory',
+  ENOTDIR: 'a component of the path is not a directory',
+  ELOOP: 'too many levels of symbolic links',
+  ENAMETOOLONG: 'the file name is too long',
+  EMFILE: 'too many open files',
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  ENOTFOUND: 'the hostname cannot be resolved',
+  EAI_AGAIN: 'the hostname cannot be resolved',
+  EHOSTUNREACH: 'host unreachable',
+  ENETUNREACH: 'network unreachable',
+  ETIMEDOUT: 'timed out',
   // Of `fetch`, which has no code for it.
-  'bad port': 'its port is reserved for another protocol',
-  ERR_ENCODING_INVALID_ENCODED_DATA: 'it is not UTF-8 text',
+  'bad port': 'the port is reserved for another protocol',
+  ERR_ENCODING_INVALID_ENCODED_DATA: 'it is not valid UTF-8',
 }
 
 /** The same of a file that could not be read, with its name. */
@@ -31,7 +31,7 @@ export function unreadable(error: unknown): string {
 /** Why a file could not be written: then it is its folder that is missing. */
 export function whyUnwritable(error: unknown): string {
   const { code } = error as { readonly code?: string }
-  return code === 'ENOENT' ? 'its folder does not exist' : sentenceOf(error)
+  return code === 'ENOENT' ? 'the directory does not exist' : sentenceOf(error)
 }
 
 /** Why the system did not do something, in words instead of `ENOENT`. */

@@ -75,7 +75,7 @@ describe('config', options, () => {
     const { diagnostics } = loadText(text, 'config.yaml', { environment: {} }).result
     assert.deepEqual(
       diagnostics.map(({ message }) => message),
-      ['the file cannot be read: it does not exist'],
+      ['the file cannot be read: no such file or directory'],
     )
   })
 

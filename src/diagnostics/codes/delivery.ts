@@ -19,12 +19,12 @@ export const DELIVERY_CODES = defineCodes('PC08', 'Delivery to proxies', [
   {
     code: 'PC0802',
     severity: 'error',
-    title: 'a resource that the proxy does not understand',
+    title: 'the proxy does not understand a resource',
     explanation:
-      'The controller sent something that this version of the proxy does not know. It may guard ' +
-      'something, so the proxy does not serve the rest without it: it keeps the previous ' +
-      'configuration and reports the resource to the controller. Run proxies of the same version ' +
-      'as the controller.',
+      'The controller sent a resource that this version of the proxy does not know. The ' +
+      'resource could guard something, so the proxy does not serve the rest without it: it ' +
+      'keeps the previous configuration and reports the resource to the controller. Run the ' +
+      'same version of proxies and controller.',
     example: {
       language: 'text',
       wrong: 'a newer controller, with proxies pinned to an older image',
@@ -37,9 +37,9 @@ export const DELIVERY_CODES = defineCodes('PC08', 'Delivery to proxies', [
     severity: 'warning',
     title: 'the stored configuration cannot be used',
     explanation:
-      'The proxy stores the last configuration that it applied, and the file is damaged, cannot be ' +
-      'read or cannot be written. The proxy waits for the controller instead; if it restarts while ' +
-      'the controller is away, it is not ready until the controller is back.',
+      'The proxy stores the last configuration that it applied. The file is damaged, cannot be ' +
+      'read or cannot be written. The proxy waits for the controller instead; if it restarts ' +
+      'while the controller is unavailable, it is not ready until the controller is back.',
     example: {
       language: 'text',
       wrong: 'PORTCULLIS_XDS_STATE=/read-only/state.json',
@@ -50,12 +50,12 @@ export const DELIVERY_CODES = defineCodes('PC08', 'Delivery to proxies', [
   {
     code: 'PC0804',
     severity: 'error',
-    title: 'a file that has more than settings beside a controller',
+    title: 'the file contains more than settings, but a controller is used',
     explanation:
-      'The proxy is started with `--xds`, or with the variable `PORTCULLIS_XDS_ADDRESS`, so that a ' +
-      'controller delivers what it serves. The file then has settings of the process alone, under ' +
-      '`config`: routes and policies in it would never be served, and no one would notice. In a ' +
-      'cluster the file is made from `rawConfig` of ProxyParameters.',
+      'The proxy was started with `--xds` or the environment variable `PORTCULLIS_XDS_ADDRESS`, ' +
+      'so a controller delivers its configuration. The file must then only contain process ' +
+      'settings, under `config`: routes and policies in it would silently never be served. In a ' +
+      'cluster, the file is generated from `rawConfig` of ProxyParameters.',
     example: {
       language: 'yaml',
       wrong: 'config:\n  workers: 2\ngateways:\n  default: { port: 8080 }',

@@ -8,10 +8,10 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
     severity: 'error',
     title: 'the configuration file cannot be read',
     explanation:
-      'The file is not there, may not be read by the user that the gateway runs as, is a folder, ' +
-      'is larger than 64 MiB or is not UTF-8 text. The message says which. In a container, look ' +
-      'whether the volume is mounted and who owns it. Nothing is served from a file that cannot ' +
-      'be read; a running gateway goes on with the configuration that it has.',
+      'The file does not exist, is not readable by the user that the gateway runs as, is a ' +
+      'directory, is larger than 64 MiB or is not valid UTF-8. The message says which. In a ' +
+      'container, check whether the volume is mounted and who owns it. Nothing is served from a ' +
+      'file that cannot be read; a running gateway keeps the previous configuration.',
     example: {
       language: 'text',
       wrong: 'portcullis validate gatway.yaml',
@@ -22,12 +22,12 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
   {
     code: 'PC0202',
     severity: 'error',
-    title: 'the text is not YAML',
+    title: 'invalid YAML',
     explanation:
-      'The text cannot be read as YAML (JSON is YAML, too). Common causes are an indentation that ' +
-      'does not fit the lines around it, a tab, a quote or a bracket that is never closed, and a ' +
-      'value with a colon or a `#` in it that needs quotes. Expressions are best written in ' +
-      'double quotes, or as a block behind `|`. Nothing else of the file is checked before this is fixed.',
+      'The file cannot be parsed as YAML (JSON is also YAML). Common causes are inconsistent ' +
+      'indentation, a tab, an unclosed quote or bracket, and a value that contains a colon or ' +
+      '`#` and needs quotes. Write expressions in double quotes or as a `|` block. The rest of ' +
+      'the file is not checked until this is fixed.',
     example: {
       language: 'yaml',
       wrong: 'gateways:\n  default:\n    port: 8080\n   tls: {}',
@@ -37,12 +37,12 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
   {
     code: 'PC0203',
     severity: 'error',
-    title: 'a key is given twice',
+    title: 'duplicate key',
     explanation:
-      'A mapping has the same key twice. Only one of the two could hold, and which one that is ' +
-      'differs from parser to parser, so that what one person reads is not what the gateway does. ' +
-      'It often happens when a block is pasted below another one of the same name. Keep one of ' +
-      'them, or join what is below both.',
+      'A mapping contains the same key twice. Only one of them could apply, and which one ' +
+      'depends on the parser, so readers and the gateway could disagree. This often happens ' +
+      'when a block is pasted below another one of the same name. Remove one of them, or merge ' +
+      'their contents.',
     example: {
       language: 'yaml',
       wrong: 'gateways:\n  default: { port: 8080 }\n  default: { port: 8081 }',
@@ -54,11 +54,12 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
     severity: 'error',
     title: 'an environment variable is not set',
     explanation:
-      '`${NAME}` and `$NAME` in a value are replaced by an environment variable of the gateway; within a longer value `$NAME` is only text. The variable is not set, and to ' +
-      'go on with an empty string would be worse than to stop. Set the variable, or write what to ' +
-      'use in its place: `${NAME:-value}`. `$$` is one dollar wherever it is written: use ' +
-      'it before `{`, for a value such as `$NAME` that is no variable, and twice for two dollars. ' +
-      'Any other dollar is a dollar.',
+      '`${NAME}` and `$NAME` in a value are replaced by an environment variable of the gateway; ' +
+      'within a longer value, `$NAME` is kept if the variable is not set. The variable is not ' +
+      'set, and continuing with an empty string would be dangerous. Set the variable, or ' +
+      'provide a default: `${NAME:-value}`. `$$` is a literal dollar sign anywhere: use it ' +
+      'before `{`, for a value such as `$NAME` that is not a variable, and twice for two dollar ' +
+      'signs. Any other dollar sign is literal.',
     example: {
       language: 'yaml',
       wrong: 'config:\n  logging:\n    level: ${LOG_LEVEL}',
@@ -68,12 +69,12 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
   {
     code: 'PC0205',
     severity: 'error',
-    title: 'a reference to a variable is malformed',
+    title: 'malformed variable reference',
     explanation:
-      'Behind `${` there must be the name of an environment variable and a closing brace, with ' +
-      '`:-` and another value between them if need be. Names have letters, digits and `_`. Where ' +
-      'the text is meant to contain `${` itself, as templates of other programs do, it is written ' +
-      '`$${`. Other forms that shells know are not supported.',
+      '`${` must be followed by the name of an environment variable and a closing brace, ' +
+      'optionally with `:-` and a default in between. Names consist of letters, digits and `_`. ' +
+      'For a literal `${`, as in templates of other programs, write `$${`. Other forms of shell ' +
+      'expansion are not supported.',
     example: {
       language: 'yaml',
       wrong: 'config:\n  adminAddr: localhost:${ADMIN PORT}',
@@ -83,12 +84,12 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
   {
     code: 'PC0206',
     severity: 'error',
-    title: 'a part of YAML that configuration does not use',
+    title: 'unsupported YAML feature',
     explanation:
-      'YAML knows more than a configuration needs: several documents in one file, tags, keys that ' +
-      'are not text, aliases that contain themselves or that expand to more than fits into memory. ' +
-      'They are rejected, because each of them can surprise. Anchors, aliases and ' +
-      'merge keys (`<<`) are fine.',
+      'YAML has features that configurations do not need: several documents in one file, tags, ' +
+      'keys that are not strings, and aliases that contain themselves or expand beyond the size ' +
+      'limit. They are rejected because their effects are hard to predict. Anchors, aliases and ' +
+      'merge keys (`<<`) are supported.',
     example: {
       language: 'yaml',
       wrong: 'gateways:\n  default: { port: 8080 }\n---\nroutes: []',
@@ -98,12 +99,12 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
   {
     code: 'PC0207',
     severity: 'warning',
-    title: 'a variable in a longer value is not set',
+    title: 'a variable within a longer value is not set',
     explanation:
       '`$NAME` in a value is replaced by the environment variable of that name. If the variable ' +
-      'is not set, a value that is `$NAME` and nothing else is rejected. In a longer value the ' +
-      'characters stay as they are, because hashes of passwords have such parts. Set the variable, ' +
-      'write `${NAME}` to make it required, or write `$$NAME` for a dollar and the name.',
+      'is not set, a value that consists only of `$NAME` is rejected. Within a longer value the ' +
+      'text is kept as it is, because password hashes contain such sequences. Set the variable, ' +
+      'write `${NAME}` to make it required, or write `$$NAME` for a literal dollar sign.',
     example: {
       language: 'yaml',
       wrong:
@@ -117,10 +118,12 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
   {
     code: 'PC0210',
     severity: 'error',
-    title: 'an unknown key',
+    title: 'unknown field',
     explanation:
-      'Nothing reads this key at this place. A misspelt key that is ignored is a rule that is not enforced without anyone noticing, so it is rejected, and what it belongs to fails closed. The ' +
-      'hint has the nearest key that exists, or all of them. Look at the indentation, too: the key may be right, but one level too high or too low.',
+      'This field does not exist here. If misspelled fields were ignored, a rule could silently ' +
+      'not be enforced, so they are rejected, and the resource that contains them fails closed. ' +
+      'The hint suggests the closest field or lists all of them. Also check the indentation: ' +
+      'the field may be one level too high or too low.',
     example: {
       language: 'yaml',
       wrong: 'gateways:\n  default:\n    prot: 8080\n    port: 8080',
@@ -130,11 +133,11 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
   {
     code: 'PC0211',
     severity: 'error',
-    title: 'something is missing',
+    title: 'missing field',
     explanation:
-      'A key that is needed is not there, or none of several keys of which one is needed. The caret marks the mapping that lacks it. There is no default for such keys, because ' +
-      'every default would be a guess about what the gateway should admit or where it should ' +
-      'send requests.',
+      'A required field is missing, or none of several alternatives is set. The caret marks the ' +
+      'mapping that lacks it. Such fields have no default, because any default would be a guess ' +
+      'about what the gateway should admit or where it should send requests.',
     example: {
       language: 'yaml',
       wrong: 'gateways:\n  default: {}',
@@ -144,12 +147,12 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
   {
     code: 'PC0212',
     severity: 'error',
-    title: 'a value of the wrong type',
+    title: 'wrong type',
     explanation:
-      'There is text where a number is needed, a mapping where there should be a list, nothing at ' +
-      'all, and so on. To YAML, `8080` is a number and `"8080"` is text; `true` and `false` are ' +
-      'the only booleans; a key with nothing behind it has no value, which is not the same as no ' +
-      'key. Numbers that are meant as text need quotes.',
+      'A value has the wrong type, such as a string instead of a number, a mapping instead of a ' +
+      'list, or no value at all. In YAML, `8080` is a number and `"8080"` is a string; `true` ' +
+      'and `false` are the only booleans; a key without a value is not the same as a missing ' +
+      'key. Put numbers that are meant as strings in quotes.',
     example: {
       language: 'yaml',
       wrong: 'gateways:\n  default:\n    port: "8080"',
@@ -159,11 +162,11 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
   {
     code: 'PC0213',
     severity: 'error',
-    title: 'not one of the possible values',
+    title: 'value not allowed',
     explanation:
-      'Only certain words or numbers are possible here, and the message lists them. Case does not ' +
-      'matter for words. If a value of another product or of a newer version was meant, look it ' +
-      'up in the reference: it may have another name here, or not exist.',
+      'Only certain values are allowed here; the message lists them. Words are ' +
+      'case-insensitive. If the value comes from another product or a newer version, look it up ' +
+      'in the reference: it may have another name here, or not exist.',
     example: {
       language: 'yaml',
       wrong: 'gateways:\n  default:\n    port: 8080\n    protocol: HTTP2',
@@ -173,11 +176,11 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
   {
     code: 'PC0214',
     severity: 'error',
-    title: 'too small, too large, too many or too few',
+    title: 'value out of range',
     explanation:
-      'A number is outside of its bounds, a text is too long or empty, or a list has more or fewer ' +
-      'items than it may have. Bounds that look arbitrary keep one configuration from exhausting ' +
-      'the memory of the gateway. The message names the bound that was crossed.',
+      'A number is out of range, a string is empty or too long, or a list has too many or too ' +
+      'few items. Some limits only keep a configuration from exhausting the memory of the ' +
+      'gateway. The message states the limit.',
     example: {
       language: 'yaml',
       wrong: 'gateways:\n  default:\n    port: 80800',
@@ -187,12 +190,12 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
   {
     code: 'PC0215',
     severity: 'error',
-    title: 'a value without the right form',
+    title: 'invalid format',
     explanation:
-      'The text has no meaning here: it should be a duration, a hostname, a URL, the name of a ' +
-      'header, a regular expression, a key set or something else with a form of its own. The hint ' +
-      'shows how it is written. Durations need a unit (`10s`, not `10`), hostnames have neither a ' +
-      'scheme nor a port, and regular expressions have the syntax of RE2.',
+      'The string does not have the expected format, such as that of a duration, a hostname, a ' +
+      'URL, a header name, a regular expression or a key set. The hint describes the format. ' +
+      'Durations need a unit (`10s`, not `10`), hostnames have neither a scheme nor a port, and ' +
+      'regular expressions use RE2 syntax.',
     example: {
       language: 'yaml',
       wrong: 'gateways:\n  default: { port: 8080, hostname: "https://example.com" }',
@@ -202,12 +205,11 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
   {
     code: 'PC0216',
     severity: 'error',
-    title: 'things that exclude each other',
+    title: 'mutually exclusive fields',
     explanation:
-      'Two keys are set of which only one can hold: two forms of the same thing, two spellings of ' +
-      'one key, or two kinds of backend in one entry. Which one was meant cannot be known, and to ' +
-      'choose one silently would be wrong half of the time. Keep the one that is meant; the hint ' +
-      'says what goes together.',
+      'Two fields are set that cannot be combined: two forms of the same setting, two names of ' +
+      'the same field, or two kinds of backend in one entry. The gateway does not guess which ' +
+      'one is intended. Remove one of them; the hint says which fields belong together.',
     example: {
       language: 'yaml',
       wrong: 'backends:\n- name: api\n  host: api:8080\n  hosts: [api-1:8080, api-2:8080]',
@@ -217,12 +219,13 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
   {
     code: 'PC0219',
     severity: 'error',
-    title: 'known, but not supported',
+    title: 'not supported',
     explanation:
-      'The name is known, from files that were written for other gateways or from other places, ' +
-      'and nothing here implements it: requests cannot be judged where there are only ' +
-      'connections, for one. It is rejected rather than ignored, because a policy that nothing enforces looks like protection and is none; what it was to guard fails closed. Remove it, ' +
-      'or express it by the policies that there are.',
+      'The name is known, from configurations of other gateways or from other places, but it is ' +
+      'not implemented here: for example, rules about requests cannot be evaluated where there ' +
+      'are only connections. It is rejected rather than ignored, because a policy that is not ' +
+      'enforced looks like protection; what it should guard fails closed. Remove it, or use ' +
+      'other policies instead.',
     example: {
       language: 'yaml',
       wrong:
@@ -234,13 +237,13 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
   {
     code: 'PC0220',
     severity: 'warning',
-    title: 'checked, but not served by this version',
+    title: 'validated, but not served by this version',
     explanation:
-      'The section or the kind of backend is part of the configuration and is checked like all ' +
-      'others, but this version has no part that serves it yet: nothing listens for it, and a ' +
-      'route that leads to such a backend gets 500. A `service` of Kubernetes is not looked up ' +
-      'for a file, and routes to it respond with 503. A setting of `config` or of an AI provider does ' +
-      'nothing. The rest of the file is served.',
+      'The section or kind of backend is part of the configuration and is validated like any ' +
+      'other, but this version does not serve it yet: no port is opened for it, and a route to ' +
+      'such a backend gets 500. In a configuration file, a Kubernetes `service` is not looked ' +
+      'up, and routes to it respond with 503. A setting of `config` or of an AI provider has no ' +
+      'effect. The rest of the file is served.',
     example: {
       language: 'yaml',
       wrong: 'gateways:\n  default: { port: 8080 }\nui: {}',
@@ -250,14 +253,15 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
   {
     code: 'PC0221',
     severity: 'warning',
-    title: 'a setting without effect',
+    title: 'setting without effect',
     explanation:
-      'The setting is taken from files that were written for other gateways, so that they can be ' +
-      'used as they are, but it has no meaning here. It does no harm, and it does nothing. Remove it, so that no one relies on it. A policy of a gateway with listeners of several protocols ' +
-      'is reported in the same way if it applies to some of them alone, and so is a policy about ' +
-      'the endpoints of a backend (`loadBalancer`, `healthCheck`, `outlierDetection`) on a ' +
-      '`dynamic` one, which has none: each request names its own target. One provider of an AI ' +
-      'backend has one address, and nothing to balance.',
+      'The setting is accepted so that configurations of other gateways can be used unchanged, ' +
+      'but it has no effect here. Remove it, so that no one relies on it. This is also reported ' +
+      'for a policy of a gateway with listeners of several protocols if it applies only to some ' +
+      'of them, and for a policy about the endpoints of a backend (`loadBalancer`, ' +
+      '`healthCheck`, `outlierDetection`) on a `dynamic` backend, which has no endpoints of its ' +
+      'own: each request determines its target. An AI backend with a single provider has a ' +
+      'single address, so there is nothing to balance.',
     example: {
       language: 'yaml',
       wrong: 'config:\n  hbone: { windowSize: 4194304 }',
@@ -267,12 +271,13 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
   {
     code: 'PC0222',
     severity: 'warning',
-    title: 'a setting that another one makes useless',
+    title: 'setting made useless by another one',
     explanation:
-      'What is written is in order by itself and does nothing, because of something else in the ' +
-      'same policy or at the same route. `timeout.request` bounds the whole exchange, all attempts ' +
-      'included, so that a longer `timeout.backendRequest` is never reached. `requestRedirect` and ' +
-      '`directResponse` respond to every request of their route, so that nothing is rewritten, mirrored or retried there.',
+      'The setting is valid, but another one in the same policy or on the same route prevents ' +
+      'it from having any effect. `timeout.request` limits the whole exchange, including all ' +
+      'attempts, so a longer `timeout.backendRequest` is never reached. `requestRedirect` and ' +
+      '`directResponse` respond to every request of their route, so nothing is rewritten, ' +
+      'mirrored or retried there.',
     example: {
       language: 'yaml',
       wrong:
@@ -284,12 +289,12 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
   {
     code: 'PC0223',
     severity: 'warning',
-    title: 'a file that says nothing',
+    title: 'empty file',
     explanation:
-      'The file is empty, or has comments alone. A gateway that starts with it listens nowhere. ' +
-      'One that is running does not take it over and goes on with what it has, since a file that ' +
-      'is being written is empty for a moment: to stop serving, write `gateways: {}` or stop the ' +
-      'process.',
+      'The file is empty or contains only comments. A gateway that starts with it does not ' +
+      'listen on any port. A running gateway does not apply it and keeps the previous ' +
+      'configuration, because a file can be empty for a moment while it is written. To stop ' +
+      'serving, use `gateways: {}` or stop the process.',
     example: {
       language: 'yaml',
       wrong: '# nothing yet',
@@ -299,13 +304,14 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
   {
     code: 'PC0224',
     severity: 'info',
-    title: 'a file written for another gateway means something else there',
+    title: 'configuration with a different meaning in another gateway',
     explanation:
-      '`portcullis validate --profile agentgateway` reports, each once and at its first place, what ' +
-      'a file of agentgateway means there and not here: defaults of authentication, the Host that ' +
-      'backends get, where relative paths start, and types of attributes. The file is accepted ' +
-      'either way. Write the difference out, as the hint says, where you rely on it; ' +
-      '`portcullis convert` writes the modes of authentication out for you.',
+      '`portcullis validate --profile agentgateway` reports what an agentgateway configuration ' +
+      'means there but not here, each difference once, at its first occurrence: defaults of ' +
+      'authentication, the Host header that backends get, the base of relative paths, and types ' +
+      'of attributes. The file is accepted either way. If you rely on a difference, make it ' +
+      'explicit as described in the hint; `portcullis convert` writes the authentication modes ' +
+      'for you.',
     example: {
       language: 'text',
       wrong: 'jwtAuth: { issuer: https://issuer.example.com, jwks: { file: keys.json } }',
@@ -316,11 +322,11 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
   {
     code: 'PC0225',
     severity: 'warning',
-    title: 'a list of policies that says nothing',
+    title: 'empty policies',
     explanation:
-      '`policies:` is written with nothing below it, which is the same as leaving it out. It may be ' +
-      'the trace of an edit that is not finished: policies whose lines are not indented far enough ' +
-      'are no longer part of it. Remove the key, or write the policies below it.',
+      '`policies:` has no content, which is the same as omitting it. This may be the result of ' +
+      'an unfinished edit: policies whose lines are not indented far enough do not belong to ' +
+      'it. Remove the key, or add policies below it.',
     example: {
       language: 'yaml',
       wrong:

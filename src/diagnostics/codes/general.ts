@@ -6,12 +6,12 @@ export const GENERAL_CODES = defineCodes('PC00', 'General', [
   {
     code: 'PC0001',
     severity: 'info',
-    title: 'further messages are left out',
+    title: 'more messages were omitted',
     explanation:
-      'At most 1,000 messages are shown for one input: the first ones, and errors before warnings. ' +
-      'So many often share one cause, such as a list that was written with a wrong word in every ' +
-      'entry. Fix the first ones and check again. Nothing is accepted because its message was ' +
-      'left out: with one error or more the whole input is rejected.',
+      'At most 1,000 messages are shown for one input, errors before warnings. So many messages ' +
+      'often have a single cause, such as a misspelled field in every entry of a list. Fix the ' +
+      'first ones and check again. Omitted errors still count: with at least one error, the ' +
+      'input is rejected.',
     example: {
       language: 'yaml',
       wrong: `${GATEWAY}routes:\n- { nam: one }\n- { nam: two }\n# … and a thousand more`,

@@ -4,11 +4,11 @@ export const KUBERNETES_CODES = defineCodes('PC07', 'Kubernetes objects', [
   {
     code: 'PC0701',
     severity: 'error',
-    title: 'an object with a field that is not valid',
+    title: 'invalid field of an object',
     explanation:
-      'A field of a Kubernetes object is unknown, missing or of the wrong type. An API server with ' +
-      'the definitions of this version rejects such an object; manifests that were not applied yet ' +
-      'are checked here. A policy with such a field denies what it guards.',
+      'A field of a Kubernetes object is unknown, missing or of the wrong type. An API server ' +
+      'with the CRDs of this version rejects such an object; here, manifests are checked before ' +
+      'they are applied. A policy with such a field denies what it guards.',
     example: {
       language: 'text',
       wrong: 'traffic: { authorisation: { action: Allow } }',
@@ -19,26 +19,26 @@ export const KUBERNETES_CODES = defineCodes('PC07', 'Kubernetes objects', [
   {
     code: 'PC0702',
     severity: 'error',
-    title: 'a reference to an object that does not exist',
+    title: 'reference to a missing object',
     explanation:
-      'A route, Gateway or policy refers to a Service, Secret, ConfigMap or other object that does ' +
-      'not exist, to a port that it does not have, or to a kind that cannot be used there. The ' +
-      'share of requests that would go to such a backend gets 500, and a policy with such a ' +
-      'reference denies what it guards, until the object exists.',
+      'A route, Gateway or policy refers to a Service, Secret, ConfigMap or other object that ' +
+      'does not exist, to a port that it does not have, or to a kind that is not supported ' +
+      'there. Until this is fixed, the share of requests for such a backend gets 500, and a ' +
+      'policy with such a reference denies what it guards.',
     example: {
       language: 'text',
-      wrong: 'backendRefs: [{ name: order, port: 80 }]     # the Service is called orders',
+      wrong: 'backendRefs: [{ name: order, port: 80 }]     # the Service is named orders',
       right: 'backendRefs: [{ name: orders, port: 80 }]',
     },
   },
   {
     code: 'PC0703',
     severity: 'error',
-    title: 'a reference into another namespace that is not permitted',
+    title: 'reference into another namespace is not permitted',
     explanation:
-      'A reference crosses into another namespace, and no ReferenceGrant in that namespace allows ' +
-      'it. Only those who own the referenced object can permit its use. When a ReferenceGrant is ' +
-      'deleted, access ends.',
+      'A reference crosses into another namespace, and no ReferenceGrant in that namespace ' +
+      'permits it. Only the owners of the referenced object can permit its use. Deleting the ' +
+      'ReferenceGrant revokes access.',
     example: {
       language: 'text',
       wrong:
@@ -50,10 +50,12 @@ export const KUBERNETES_CODES = defineCodes('PC07', 'Kubernetes objects', [
   {
     code: 'PC0704',
     severity: 'error',
-    title: 'something that is not supported here',
+    title: 'not supported',
     explanation:
-      'The object requests something that this version does not do, or that cannot be combined: a ' +
-      'protocol, a type of match or filter, a kind of route on a listener. It is rejected rather than ignored: a rule of a route responds with 500, a listener is not opened.',
+      'The object uses a feature that this version does not support, or a combination that is ' +
+      'not possible: a protocol, a type of match or filter, or a kind of route on a listener. ' +
+      'It is rejected rather than ignored: a rule of a route responds with 500, and a listener ' +
+      'is not opened.',
     example: {
       language: 'text',
       wrong: 'filters: [{ type: ExtensionRef, extensionRef: { group: x, kind: Y, name: z } }]',
@@ -64,11 +66,12 @@ export const KUBERNETES_CODES = defineCodes('PC07', 'Kubernetes objects', [
   {
     code: 'PC0705',
     severity: 'error',
-    title: 'listeners that conflict',
+    title: 'conflicting listeners',
     explanation:
-      'Two listeners on one port have different protocols, or the same hostname, or the port is ' +
-      'one that the proxy uses itself. Of two listeners of one Gateway neither is opened; a ' +
-      'listener of a ListenerSet gives way to those of the Gateway and of older ListenerSets.',
+      'Two listeners on the same port have different protocols or the same hostname, or the ' +
+      'port is used by the proxy itself. If two listeners of the same Gateway conflict, neither ' +
+      'is opened; listeners of a ListenerSet yield to those of the Gateway and of older ' +
+      'ListenerSets.',
     example: {
       language: 'text',
       wrong:
@@ -80,12 +83,12 @@ export const KUBERNETES_CODES = defineCodes('PC07', 'Kubernetes objects', [
   {
     code: 'PC0706',
     severity: 'error',
-    title: 'certificates that cannot be used',
+    title: 'unusable certificates',
     explanation:
-      'A Secret or ConfigMap that a listener, Gateway or BackendTLSPolicy refers to is missing, is ' +
-      'in another namespace without a ReferenceGrant, or does not hold certificates in PEM form: ' +
-      '`tls.crt` and `tls.key` that belong together, or `ca.crt`. The listener closes its ' +
-      'connections, and a backend gets no requests, until it does.',
+      'A Secret or ConfigMap that a listener, Gateway or BackendTLSPolicy refers to is missing, ' +
+      'is in another namespace without a ReferenceGrant, or does not contain PEM certificates: ' +
+      '`tls.crt` and `tls.key` that belong together, or `ca.crt`. Until this is fixed, the ' +
+      'listener closes its connections, and a backend gets no requests.',
     example: {
       language: 'text',
       wrong: 'tls: { certificateRefs: [{ kind: ConfigMap, name: edge-cert }] }',
@@ -95,12 +98,13 @@ export const KUBERNETES_CODES = defineCodes('PC07', 'Kubernetes objects', [
   {
     code: 'PC0707',
     severity: 'error',
-    title: 'a policy that cannot be for its target',
+    title: 'a policy cannot apply to its target',
     explanation:
-      'The target of a ProxyPolicy does not exist in the namespace of the policy, or a section of ' +
-      'the policy is not for targets of that kind: `frontend` takes Gateways only, `traffic` ' +
-      'takes Gateways, ListenerSets, HTTPRoutes and GRPCRoutes. If the target exists, all requests ' +
-      'to it are denied, since what the policy was to guard must not be open.',
+      'The target of a ProxyPolicy does not exist in the namespace of the policy, or a section ' +
+      'of the policy does not support targets of that kind: `frontend` supports only Gateways, ' +
+      '`traffic` supports Gateways, ListenerSets, HTTPRoutes and GRPCRoutes. If the target ' +
+      'exists, all requests to it are denied, because what the policy should guard must not be ' +
+      'open.',
     example: {
       language: 'text',
       wrong:
@@ -112,11 +116,11 @@ export const KUBERNETES_CODES = defineCodes('PC07', 'Kubernetes objects', [
   {
     code: 'PC0708',
     severity: 'warning',
-    title: 'a policy that an older one overrides',
+    title: 'a policy is overridden by an older one',
     explanation:
-      'Two policies with the same target set the same field. Authorization and authentication of ' +
-      'all policies apply together; of other fields the one of the older policy applies, and of ' +
-      'two of the same age the one whose namespace and name come first.',
+      'Two policies with the same target set the same field. Authorization and authentication ' +
+      'of all policies apply together; for other fields, the older policy wins, and at equal ' +
+      'age the one whose namespace and name come first.',
     example: {
       language: 'text',
       wrong: 'two ProxyPolicies for one HTTPRoute, both with traffic.timeouts',
@@ -126,11 +130,11 @@ export const KUBERNETES_CODES = defineCodes('PC07', 'Kubernetes objects', [
   {
     code: 'PC0709',
     severity: 'error',
-    title: 'an object that its parent does not accept',
+    title: 'an object is not accepted by its parent',
     explanation:
-      'A route names a listener, section or port that the parent does not have, the parent allows ' +
-      'no routes of that kind or namespace, or their hostnames have nothing in common; or a ' +
-      'Gateway or ListenerSet cannot be used as it is written. Nothing reaches the route there.',
+      'A route refers to a listener, section or port that its parent does not have, the parent ' +
+      'does not allow routes of that kind or namespace, or their hostnames do not intersect; or ' +
+      'a Gateway or ListenerSet is not valid. The route gets no requests there.',
     example: {
       language: 'text',
       wrong: 'parentRefs: [{ name: edge, sectionName: htttp }]',
@@ -140,10 +144,10 @@ export const KUBERNETES_CODES = defineCodes('PC07', 'Kubernetes objects', [
   {
     code: 'PC0710',
     severity: 'error',
-    title: 'a manifest that cannot be read',
+    title: 'a manifest cannot be read',
     explanation:
-      'A file of manifests is not valid YAML, or a document in it is not a Kubernetes object, which ' +
-      'needs `apiVersion`, `kind` and `metadata.name`.',
+      'A manifest file is not valid YAML, or a document in it is not a Kubernetes object, which ' +
+      'requires `apiVersion`, `kind` and `metadata.name`.',
     example: {
       language: 'text',
       wrong: 'kind: ProxyPolicy\nspec: {}',
@@ -154,11 +158,11 @@ export const KUBERNETES_CODES = defineCodes('PC07', 'Kubernetes objects', [
   {
     code: 'PC0711',
     severity: 'info',
-    title: 'an object that is assumed to exist',
+    title: 'an object is assumed to exist',
     explanation:
-      'Manifests refer to a Service, or to a Secret with a certificate, that is not among them. It ' +
-      'is assumed to exist in the cluster, so that policies can be checked without it. Whether it ' +
-      'does is seen when the manifests are applied.',
+      'The manifests refer to a Service or a TLS Secret that they do not contain. It is assumed ' +
+      'to exist in the cluster, so that policies can be checked without it. Whether it exists ' +
+      'is checked when the manifests are applied.',
     example: {
       language: 'text',
       wrong: 'backendRefs: [{ name: orders, port: 80 }]     # no manifest of the Service orders',

@@ -27,9 +27,9 @@ export const LINT_SET_CODES: readonly CodeRecord[] = [
     severity: 'warning',
     title: 'a second block of Allow rules widens the first',
     explanation:
-      'Allow rules of all policies that reach a request are alternatives, at whatever level they are set: one that matches is enough. A further block therefore only ever admits more. ' +
-      'To narrow what another policy admits, use Require, which no Allow rule can ' +
-      'get around.',
+      'The Allow rules of all policies that apply to a request are alternatives, at any level: ' +
+      'one match is enough. An additional block can therefore only admit more. To narrow what ' +
+      'another policy admits, use Require, which Allow rules cannot override.',
     example: {
       language: 'yaml',
       wrong: `${ROUTE}policies:\n${policyOf('one', `authorization: { rules: [allow: "${GET}"] }`)}${policyOf('two', 'authorization: { rules: [allow: "request.path == \'/a\'"] }')}`,
@@ -39,10 +39,12 @@ export const LINT_SET_CODES: readonly CodeRecord[] = [
   {
     code: 'AZ008',
     severity: 'warning',
-    title: 'rules at something that no request reaches',
+    title: 'rules on something that no request reaches',
     explanation:
-      'The backend is named by no route, or no route is attached to the gateway, so the rules ' +
-      'there guard nothing, and look as if they did. A policy whose target does not exist is rejected by the reader of the configuration as PC0314, and a route that no listener serves is reported as PC0313; both are shown under this code.',
+      'No route refers to the backend, or no route is attached to the gateway, so the rules ' +
+      'there guard nothing although they appear to. A policy whose target does not exist is ' +
+      'also rejected as PC0314 when the configuration is loaded, and a route that no listener ' +
+      'serves is reported as PC0313; both are shown under this code.',
     example: {
       language: 'yaml',
       wrong: `${ROUTE}${BACKEND}${GUARD}`,
@@ -52,11 +54,12 @@ export const LINT_SET_CODES: readonly CodeRecord[] = [
   {
     code: 'AZ009',
     severity: 'error',
-    title: 'two policies set the same field at one place',
+    title: 'two policies set the same field in one place',
     explanation:
-      'Of a kind that does not add up, only one policy can hold at a level: the one that is written first, with what is written at the thing itself before what is attached to it. The message ' +
-      'names the winner and the one without effect. Authentication and authorization are not ' +
-      'concerned: those of all policies hold together.',
+      'Policies of this kind are not combined: at each level only one applies, the first one, ' +
+      'with inline policies before attached ones. The message names the one that applies and ' +
+      'the one without effect. Authentication and authorization are different: those of all ' +
+      'policies apply together.',
     example: {
       language: 'yaml',
       wrong: `${ROUTE}policies:\n${policyOf('one', 'timeout: { request: 1s }')}${policyOf('two', 'timeout: { request: 2s }')}`,
@@ -66,10 +69,12 @@ export const LINT_SET_CODES: readonly CodeRecord[] = [
   {
     code: 'AZ010',
     severity: 'warning',
-    title: 'a rule that is always the same, or changes nothing',
+    title: 'a rule has a constant result or no effect',
     explanation:
-      'It is proven that no request, or every request, makes the rule true; or that another rule ' +
-      'of the same action covers it, so that it can be removed (`--fix` does); or that Deny and Require rules deny whatever the Allow rule matches. Where the rules of a place together deny every request this is an error. Nothing is reported that was not proven.',
+      'It is proven that the rule is true for no request or for every request; or that another ' +
+      'rule of the same action covers it, so that it can be removed (`--fix` does it); or that ' +
+      'Deny and Require rules deny everything that the Allow rule matches. If the rules of a ' +
+      'place together deny every request, this is an error. Only proven findings are reported.',
     example: {
       language: 'yaml',
       wrong: guarded(`allow: ${GET}`, "allow: request.method in ['GET', 'HEAD']"),
@@ -81,9 +86,10 @@ export const LINT_SET_CODES: readonly CodeRecord[] = [
     severity: 'warning',
     title: 'private addresses behind a load balancer',
     explanation:
-      'A Service of type LoadBalancer with `externalTrafficPolicy: Cluster` hides the address of ' +
-      'clients: every connection seems to come from a node, whose address is private, so that a ' +
-      'rule for a private range admits the whole Internet or denies everyone. Tell the command about Services with `--service GATEWAY=LoadBalancer/Cluster`; a controller knows them.',
+      'A Service of type LoadBalancer with `externalTrafficPolicy: Cluster` hides the addresses ' +
+      'of clients: every connection seems to come from a node, whose address is private, so a ' +
+      'rule for a private range admits the whole Internet or denies everyone. Describe Services ' +
+      'to the command with `--service GATEWAY=LoadBalancer/Cluster`; a controller knows them.',
     example: {
       language: 'yaml',
       wrong: guarded("allow: cidr('10.0.0.0/8').containsIP(source.address)"),
@@ -94,12 +100,12 @@ export const LINT_SET_CODES: readonly CodeRecord[] = [
   {
     code: 'AZ016',
     severity: 'info',
-    title: 'only Deny rules: what they do not name is allowed',
+    title: 'only Deny rules: everything else is allowed',
     explanation:
-      'Without an Allow rule there is no list of who may pass, so everything passes that no Deny ' +
-      'rule names and every Require rule holds for. A list of what is forbidden is complete only ' +
-      'until something new is built. Allow is the recommended action; Require adds conditions ' +
-      'that hold for everyone.',
+      'Without Allow rules there is no list of permitted requests: every request is allowed ' +
+      'that no Deny rule matches and that passes every Require rule. A list of forbidden ' +
+      'requests is complete only until something new is built. Allow is the recommended action; ' +
+      'Require adds conditions that apply to everyone.',
     example: {
       language: 'yaml',
       wrong: guarded("deny: request.path.startsWith('/admin/')"),
@@ -109,11 +115,11 @@ export const LINT_SET_CODES: readonly CodeRecord[] = [
   {
     code: 'AZ017',
     severity: 'info',
-    title: 'a provider without audiences, or a claim that no token had',
+    title: 'a provider without audiences, or an unseen claim',
     explanation:
-      'Without `audiences` every token of the issuer is taken, also one that was made for another ' +
-      'service, which can then use it here. With `--decisions` it is also told of rules about a ' +
-      'claim that no token in the recorded decisions had: such a rule has never matched.',
+      'Without `audiences`, every token from the issuer is accepted, including tokens issued ' +
+      'for other services. With `--decisions`, this also reports rules about a claim that no ' +
+      'token in the recorded decisions contained: such a rule has never matched.',
     example: {
       language: 'yaml',
       wrong: withToken("allow: jwt.sub == 'alice'").replace('      audiences: [api]\n', ''),
@@ -125,11 +131,11 @@ export const LINT_SET_CODES: readonly CodeRecord[] = [
     severity: 'warning',
     title: 'a provider without the rules of its siblings',
     explanation:
-      'Some providers of the backend have authorization and this one has none. When the others ' +
-      'cannot serve, requests go to it, and what they would have denied is then served. Write ' +
-      'the rules at the backend, where they hold for all its providers, or at each of them. ' +
-      'The same goes for the models that a virtual model fails over to: a caller who is denied ' +
-      'one of them is served by the next.',
+      'Some providers of the backend have authorization rules, but this one does not. When the ' +
+      'others are unavailable, it serves requests that they would have denied. Set the rules on ' +
+      'the backend, where they apply to all providers, or on each provider. The same applies to ' +
+      'the models that a virtual model fails over to: a caller who is denied one of them is ' +
+      'served by the next.',
     example: {
       language: 'yaml',
       wrong: aiBackend('', `        policies:\n          ${PROVIDER_RULES}\n`),
@@ -139,11 +145,12 @@ export const LINT_SET_CODES: readonly CodeRecord[] = [
   {
     code: 'AZ020',
     severity: 'info',
-    title: 'a rule that decided nothing, or denied everything',
+    title: 'a rule decided nothing, or denied everything',
     explanation:
-      'With `--decisions`: in all that was recorded, this Allow or Deny rule decided nothing, or it denied every single request. The first may be a rule for something rare; the second ' +
-      'is usually a comparison with something else than was thought, as with the address of a ' +
-      'load balancer. Allowed requests are recorded only as far as they are sampled.',
+      'With `--decisions`: in all recorded decisions, this Allow or Deny rule decided nothing, ' +
+      'or it denied every request. The former may be a rule for a rare case; the latter usually ' +
+      'compares an unexpected value, such as the address of a load balancer. Allowed requests ' +
+      'are recorded only as far as they are sampled.',
     example: {
       language: 'yaml',
       wrong: guarded("require: cidr('10.0.0.0/8').containsIP(source.address)"),
@@ -154,11 +161,12 @@ export const LINT_SET_CODES: readonly CodeRecord[] = [
   {
     code: 'AZ021',
     severity: 'warning',
-    title: 'a suppression without a reason, or of nothing',
+    title: 'a suppression without a reason or without a finding',
     explanation:
-      'A finding is suppressed by a comment at its line or the line above, `# lint: AZ012 ` and ' +
-      'then the reason why it is fine. A comment without a reason suppresses nothing, and one whose finding is gone is reported, so that it does not hide the next one. Errors can be ' +
-      'suppressed as well; the reader of the configuration is not concerned.',
+      'A finding is suppressed by a comment on its line or the line above: `# lint: AZ012 ` ' +
+      'followed by the reason. A comment without a reason suppresses nothing, and a comment ' +
+      'without a finding is reported, so that it does not hide a future one. Errors can be ' +
+      'suppressed as well; this does not affect the validation of the configuration.',
     example: {
       language: 'yaml',
       wrong: guarded(`allow: ${GET} # lint: AZ012`),

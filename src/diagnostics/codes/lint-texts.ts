@@ -9,11 +9,11 @@ export const LINT_TEXT_CODES: readonly CodeRecord[] = [
   {
     code: 'AZ022',
     severity: 'error',
-    title: 'a method, host or path is compared with what it never is',
+    title: 'a method, host or path is compared with an impossible value',
     explanation:
-      'The gateway rejects methods with lower-case letters, `request.host` is in lower case and ' +
-      'has no port, and `request.path` begins with a slash, has no query and no dot segments. A ' +
-      'comparison with anything else is never true. If the rule can never match because of it, it ' +
+      'The gateway rejects methods with lowercase letters; `request.host` is in lowercase and ' +
+      'has no port; `request.path` starts with a slash and has no query and no dot segments. A ' +
+      'comparison with any other value is never true. If the rule can therefore never match, it ' +
       'is an error, and the gateway does not start with it; otherwise it is a warning.',
     example: {
       language: 'yaml',
@@ -24,11 +24,11 @@ export const LINT_TEXT_CODES: readonly CodeRecord[] = [
   {
     code: 'AZ023',
     severity: 'warning',
-    title: 'a text is compared as if it were a pattern',
+    title: 'a string is compared as if it were a pattern',
     explanation:
-      '`==` and `in` compare with the text as it is written: a `*` in it is an ordinary character, so ' +
-      "`'/api/*'` is that one path and none below `/api/`. Use `startsWith` for a prefix, " +
-      '`endsWith` for a suffix, or `matches` with a regular expression.',
+      "`==` and `in` compare strings literally: a `*` is an ordinary character, so `'/api/*'` " +
+      'is exactly that path and does not match paths below `/api/`. Use `startsWith` for a ' +
+      'prefix, `endsWith` for a suffix, or `matches` with a regular expression.',
     example: {
       language: 'yaml',
       wrong: guarded("allow: request.path == '/api/*'"),
@@ -40,8 +40,8 @@ export const LINT_TEXT_CODES: readonly CodeRecord[] = [
     severity: 'warning',
     title: 'claims are read below `jwt.claims`',
     explanation:
-      '`jwt` is the claims of the token, so the subject is `jwt.sub`. `jwt.claims.sub` reads a ' +
-      'claim with the name `claims`, which hardly any issuer writes: the rule then never matches.',
+      '`jwt` contains the claims of the token, so the subject is `jwt.sub`. `jwt.claims.sub` ' +
+      'reads a claim named `claims`, which hardly any issuer uses: the rule never matches.',
     example: {
       language: 'yaml',
       wrong: withToken("allow: jwt.claims.sub == 'alice'"),
@@ -51,12 +51,13 @@ export const LINT_TEXT_CODES: readonly CodeRecord[] = [
   {
     code: 'AZ025',
     severity: 'warning',
-    title: 'preflights do not reach the route of a CORS policy',
+    title: 'preflight requests do not reach the route of a CORS policy',
     explanation:
-      'Before a request to another origin a browser sends a preflight with OPTIONS. It has the ' +
-      'path of the request and names its method, which is enough to match a route, but none of ' +
-      'its headers. A route that matches by such a header is not found, and the browser never ' +
-      'sends the request. Match by path or method alone, or set the policy on the gateway.',
+      'Before a cross-origin request, a browser sends a preflight request with OPTIONS. It ' +
+      'contains the path and method of the actual request, which are enough to match a route, ' +
+      'but none of its headers. A route that matches such a header is not found, and the ' +
+      'browser never sends the request. Match only paths and methods, or set the policy on the ' +
+      'gateway.',
     example: {
       language: 'yaml',
       wrong: corsRoute(
@@ -69,12 +70,12 @@ export const LINT_TEXT_CODES: readonly CodeRecord[] = [
   {
     code: 'AZ026',
     severity: 'warning',
-    title: 'pages of every origin may use the credentials of users',
+    title: 'pages of any origin can use the credentials of users',
     explanation:
-      'With `allowCredentials` a browser sends cookies and the like with requests of other pages ' +
-      'and shows them the response. With `*` in `allowOrigins` these are the pages of everyone, ' +
-      'as the gateway repeats the origin of each request. List the origins that you trust, ' +
-      'or leave out the credentials.',
+      'With `allowCredentials`, browsers send credentials such as cookies with requests from ' +
+      'other pages and show them the response. With `*` in `allowOrigins`, this applies to all ' +
+      'pages, because the gateway echoes the origin of each request. List the origins that you ' +
+      'trust, or remove `allowCredentials`.',
     example: {
       language: 'yaml',
       wrong: corsRoute('allowCredentials: true', 'method: GET', "'*'"),
@@ -84,12 +85,11 @@ export const LINT_TEXT_CODES: readonly CodeRecord[] = [
   {
     code: 'AZ027',
     severity: 'warning',
-    title: 'a Deny rule on a path that is not merged',
+    title: 'a Deny rule on a path with unmerged slashes',
     explanation:
-      'With `mergeSlashes: false` a path keeps its adjacent slashes, and `//admin` is not ' +
-      '`/admin`: a Deny rule on a path does not match it, while many servers behind the gateway ' +
-      'serve both as the same. Leave out the setting, or say with Allow rules which paths are ' +
-      'allowed.',
+      'With `mergeSlashes: false`, paths keep adjacent slashes, and `//admin` is not `/admin`: ' +
+      'a Deny rule on the path does not match it, but many backends treat both the same. Remove ' +
+      'the setting, or use Allow rules to list the allowed paths.',
     example: {
       language: 'yaml',
       wrong: unmerged(SLASHES),

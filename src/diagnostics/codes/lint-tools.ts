@@ -6,13 +6,13 @@ export const LINT_TOOL_CODES: readonly CodeRecord[] = [
   {
     code: 'AZ030',
     severity: 'error',
-    title: 'a rule names an MCP server or a tool that does not exist',
+    title: 'a rule names an MCP server or tool that does not exist',
     explanation:
       'The rule compares `mcp.tool.target` with a name that no server of the backend has, or ' +
       '`mcp.tool.name` with one that no server offers. Tools are known if every server of the ' +
-      'backend is pinned with `mode: Enforce` or is described by an OpenAPI document in the ' +
-      'configuration. It is a warning if the rule can match all the same. Rules read the name that ' +
-      'the server gives a tool, without the prefix that clients see.',
+      'backend is pinned with `mode: Enforce` or described by an OpenAPI document in the ' +
+      'configuration. It is a warning if the rule can still match. Rules see the original tool ' +
+      'name of the server, without the prefix that clients see.',
     example: {
       language: 'yaml',
       wrong: servers("allow: mcp.tool.target == 'fies'"),
@@ -22,12 +22,12 @@ export const LINT_TOOL_CODES: readonly CodeRecord[] = [
   {
     code: 'AZ031',
     severity: 'error',
-    title: 'a rule reads arguments and never matches a call',
+    title: 'a rule reads arguments but never matches a call',
     explanation:
-      'Arguments are known when a tool is called. While a list is filtered they are not, and a ' +
-      'rule that depends on them keeps the tool visible. A rule that also requires another ' +
-      'method, such as `tools/list`, is therefore never true of a call: as an Allow rule it ' +
-      'shows tools that no one can call, and as a Deny rule it denies nothing.',
+      'Arguments are available when a tool is called, but not when a list is filtered; a rule ' +
+      'that depends on them keeps the tool visible in lists. A rule that also requires another ' +
+      'method, such as `tools/list`, is never true for a call: as an Allow rule it shows tools ' +
+      'that no one can call, and as a Deny rule it denies nothing.',
     example: {
       language: 'yaml',
       wrong: servers(
@@ -39,11 +39,12 @@ export const LINT_TOOL_CODES: readonly CodeRecord[] = [
   {
     code: 'AZ032',
     severity: 'warning',
-    title: 'tools can be called and are in no list',
+    title: 'tools can be called but are never listed',
     explanation:
-      'Lists are filtered by the same rules as calls, with `mcp.methodName` as the client sent ' +
-      'it: `tools/list`. Allow rules that require `tools/call` are false there, so no client ' +
-      'finds the tools. Leave the method out, or add a rule that allows the list.',
+      'Lists are filtered by the same rules as calls, with the `mcp.methodName` that the client ' +
+      'sent: `tools/list`. Allow rules that require `tools/call` are false there, so clients ' +
+      'cannot discover the tools. Remove the condition on the method, or add a rule that allows ' +
+      'the list.',
     example: {
       language: 'yaml',
       wrong: servers(`allow: "mcp.methodName == 'tools/call' && mcp.tool.name == 'read'"`),
@@ -53,11 +54,11 @@ export const LINT_TOOL_CODES: readonly CodeRecord[] = [
   {
     code: 'AZ033',
     severity: 'warning',
-    title: 'rules of one MCP server leave the others to everyone',
+    title: 'rules of one MCP server leave the others open',
     explanation:
-      'Rules in the `policies` of a server hold for that server alone. Another server of the same ' +
-      'backend has none, and neither has the backend, so anyone who reaches the route may use ' +
-      'it. Write the rules at the backend or the route, where they hold for all of its servers.',
+      'Rules in the `policies` of a server apply only to that server. Another server of the ' +
+      'same backend has no rules, and neither does the backend, so anyone who reaches the route ' +
+      'can use it. Set the rules on the backend or the route, where they apply to all servers.',
     example: {
       language: 'yaml',
       wrong: `${GATEWAY}mcp:

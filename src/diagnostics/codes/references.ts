@@ -6,12 +6,12 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
   {
     code: 'PC0301',
     severity: 'error',
-    title: 'an unknown gateway or listener',
+    title: 'unknown gateway or listener',
     explanation:
-      'A route names a gateway that is not defined, or a listener that its gateway does not have. ' +
-      'A route that names none belongs to the gateway `default`, so this also happens when no ' +
-      'gateway has that name. One listener of a gateway is named with a slash between: ' +
-      '`public/https`. Until it is fixed nothing reaches the route.',
+      'A route refers to a gateway that is not defined, or to a listener that its gateway does ' +
+      'not have. A route without `gateways` belongs to the gateway `default`, so this also ' +
+      'happens if no gateway has that name. To refer to a listener of a gateway, use a slash: ' +
+      '`public/https`. Until this is fixed, the route gets no requests.',
     example: {
       language: 'yaml',
       wrong: `${GATEWAY}routes:\n- gateways: defualt\n  backends:\n  - host: api:8080`,
@@ -21,11 +21,11 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
   {
     code: 'PC0302',
     severity: 'error',
-    title: 'an unknown backend',
+    title: 'unknown backend',
     explanation:
-      'A route or a policy refers to a backend by a name that no entry of `backends` has. Names ' +
-      'are compared letter by letter. A backend that is used once can also be written in place, ' +
-      'with `host:` instead of `backend:`. Until it is fixed its share of the requests gets 500.',
+      'A route or policy refers to a backend by a name that is not defined in `backends`. Names ' +
+      'must match exactly. A backend that is used only once can also be defined inline, with ' +
+      '`host:` instead of `backend:`. Until this is fixed, its share of the requests gets 500.',
     example: {
       language: 'yaml',
       wrong: `${GATEWAY}backends:\n- name: orders\n  host: orders:8080\nroutes:\n- backends:\n  - backend: order`,
@@ -35,11 +35,12 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
   {
     code: 'PC0303',
     severity: 'error',
-    title: 'a name that is taken',
+    title: 'duplicate name',
     explanation:
-      'Two routes, two backends or two listeners of one gateway have the same name. Names are how ' +
-      'policies, metrics, logs and decision records speak of them, and how a reload knows what ' +
-      'stayed the same, so each needs one of its own. The first one keeps it; the other responds with 500 until it is fixed.',
+      'Two routes, two backends or two listeners of a gateway have the same name. Policies, ' +
+      'metrics, logs and decision records refer to them by name, and a reload uses names to ' +
+      'detect what has not changed, so each name must be unique. The first one keeps the name; ' +
+      'the other responds with 500 until this is fixed.',
     example: {
       language: 'yaml',
       wrong: `${GATEWAY}routes:\n- name: api\n  backends: [{ host: "a:80" }]\n- name: api\n  backends: [{ host: "b:80" }]`,
@@ -49,11 +50,12 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
   {
     code: 'PC0304',
     severity: 'error',
-    title: 'a port that is taken',
+    title: 'port already in use',
     explanation:
       'Two gateways listen on the same port, or a gateway listens on a port that the process ' +
-      'itself uses for its admin API, metrics or readiness. Several listeners can share a port ' +
-      'within one gateway, told apart by `hostname`. The first gateway keeps the port.',
+      'itself uses for its admin API, metrics or readiness. Within a gateway, several listeners ' +
+      'can share a port if they have different values of `hostname`. The first gateway keeps ' +
+      'the port.',
     example: {
       language: 'yaml',
       wrong: 'gateways:\n  public: { port: 8080 }\n  internal: { port: 8080 }',
@@ -63,11 +65,11 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
   {
     code: 'PC0305',
     severity: 'error',
-    title: 'one port with TLS and plain text',
+    title: 'both TLS and plaintext on the same port',
     explanation:
-      'Some listeners of the port speak TLS and some do not. A client decides by the address that ' +
-      'it connects to, so a port is one or the other. Give each a port of its own; a redirect ' +
-      'from the plain one to the other is a route with `requestRedirect`.',
+      'Some listeners of the port use TLS and others do not. A port must be one or the other, ' +
+      'because clients decide before they connect. Use a separate port for each; to redirect ' +
+      'from the plaintext port to the other, use a route with `requestRedirect`.',
     example: {
       language: 'yaml',
       wrong:
@@ -79,11 +81,12 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
   {
     code: 'PC0306',
     severity: 'error',
-    title: 'one port with HTTP and TCP',
+    title: 'both HTTP and TCP on the same port',
     explanation:
-      'One listener of the port takes HTTP requests and another one takes any bytes. Without TLS ' +
-      'there is no server name that would tell their connections apart before the first byte is ' +
-      'read. Give each a port of its own, or use TLS for both, where the server name decides.',
+      'One listener of the port accepts HTTP requests and another accepts arbitrary bytes. ' +
+      'Without TLS there is no server name to distinguish their connections before the first ' +
+      'byte is read. Use a separate port for each, or use TLS for both, so that the server name ' +
+      'decides.',
     example: {
       language: 'yaml',
       wrong:
@@ -95,11 +98,11 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
   {
     code: 'PC0307',
     severity: 'error',
-    title: 'two listeners for the same names',
+    title: 'two listeners with the same hostname',
     explanation:
-      'Two listeners of one port serve the same hostname, or both serve all. Which of them a ' +
-      'connection belongs to would be a matter of luck, and with it which certificate and which ' +
-      'policies apply. Give them different hostnames, or join them.',
+      'Two listeners of the same port serve the same hostname, or both serve all hostnames. It ' +
+      'would be undefined which of them a connection belongs to, and therefore which ' +
+      'certificate and policies apply. Use different hostnames, or merge the listeners.',
     example: {
       language: 'yaml',
       wrong:
@@ -111,12 +114,13 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
   {
     code: 'PC0308',
     severity: 'error',
-    title: 'protocol and TLS do not fit',
+    title: 'protocol and TLS settings do not match',
     explanation:
-      'HTTPS needs a certificate, HTTP and TCP have no use for one. `protocol: TLS` takes either: ' +
-      'with a certificate TLS ends at the gateway and the bytes inside go to a TCP route; without ' +
-      'one the encrypted bytes are passed through by server name. Without `protocol`, a listener ' +
-      'is HTTPS where it has `tls` and HTTP where not.',
+      'HTTPS requires a certificate; HTTP and TCP do not support one. `protocol: TLS` works ' +
+      'with and without: with a certificate, the gateway terminates TLS and forwards the ' +
+      'decrypted bytes to a TCP route; without one, the encrypted bytes are passed through by ' +
+      'server name. If `protocol` is omitted, a listener with `tls` is HTTPS, and one without ' +
+      'is HTTP.',
     example: {
       language: 'yaml',
       wrong: 'gateways:\n  default: { port: 8443, protocol: HTTPS }',
@@ -126,11 +130,12 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
   {
     code: 'PC0309',
     severity: 'error',
-    title: 'a policy that cannot be set here',
+    title: 'a policy cannot be set here',
     explanation:
-      'The policy exists, but not at this level. What happens to a connection is decided before ' +
-      'any route is known, so `networkAuthorization` is set under `frontendPolicies`; what concerns a chosen backend is set on a backend or above it; redirects, retries and ' +
-      'authentication concern requests and are set on routes, listeners and gateways.',
+      'The policy exists, but not at this level. Decisions about connections are made before ' +
+      'any route is known, so `networkAuthorization` is set under `frontendPolicies`; policies ' +
+      'about the chosen backend are set on a backend or above it; redirects, retries and ' +
+      'authentication apply to requests and are set on routes, listeners and gateways.',
     example: {
       language: 'yaml',
       wrong: `backends:\n- name: api\n  host: api:8080\n  policies:\n    cors: { allowOrigins: ["*"] }`,
@@ -140,12 +145,12 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
   {
     code: 'PC0310',
     severity: 'error',
-    title: 'a file that is named cannot be read',
+    title: 'a referenced file cannot be read',
     explanation:
-      'A certificate, a key, a key set or another file that the configuration names is not there, ' +
-      'may not be read, or is not text. Relative paths start at the folder of the configuration ' +
-      'file, not at the folder that the gateway was started in. Files that are named are watched: ' +
-      'when one changes the gateway reloads.',
+      'A certificate, a key, a key set or another file that the configuration refers to does ' +
+      'not exist, is not readable, or is not text. Relative paths are resolved against the ' +
+      'folder of the configuration file, not against the working directory of the gateway. ' +
+      'Referenced files are watched: when one changes, the gateway reloads.',
     example: {
       language: 'yaml',
       wrong:
@@ -157,11 +162,12 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
   {
     code: 'PC0311',
     severity: 'warning',
-    title: 'a policy without effect, since another one comes first',
+    title: 'a policy without effect because another one takes precedence',
     explanation:
-      'Two policies set the same field at the same level, and only one of them can hold: the one that is written first, with what is written at the thing itself before what is attached to it. ' +
-      'Authentication and authorization are not concerned: those of all policies hold together. ' +
-      'Remove one of the two, or attach them at different levels.',
+      'Two policies set the same field at the same level, and only one of them can apply: the ' +
+      'first one, with inline policies before attached ones. Authentication and authorization ' +
+      'are different: those of all policies apply together. Remove one of the two, or attach ' +
+      'them at different levels.',
     example: {
       language: 'yaml',
       wrong: `${GATEWAY}routes:\n- name: api\n  policies:\n    timeout: { request: 10s }\n  backends: [{ host: "api:80" }]\npolicies:\n- name: slow\n  target: { route: api }\n  traffic:\n    timeout: { request: 60s }`,
@@ -171,11 +177,11 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
   {
     code: 'PC0312',
     severity: 'error',
-    title: 'a route of the wrong kind for its gateway',
+    title: 'wrong kind of route for the gateway',
     explanation:
-      '`routes` are for HTTP and HTTPS listeners, `tcpRoutes` for TCP and TLS ones. A listener ' +
-      'with `protocol: TLS` forwards what comes out of TLS as it is, without looking for HTTP in ' +
-      'it, so it takes `tcpRoutes` even if clients speak HTTP. Use `protocol: HTTPS` for requests.',
+      '`routes` are for HTTP and HTTPS listeners, `tcpRoutes` for TCP and TLS listeners. A ' +
+      'listener with `protocol: TLS` forwards the decrypted bytes without parsing HTTP, so it ' +
+      'uses `tcpRoutes` even if clients speak HTTP. To handle requests, use `protocol: HTTPS`.',
     example: {
       language: 'yaml',
       wrong:
@@ -187,12 +193,12 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
   {
     code: 'PC0313',
     severity: 'warning',
-    title: 'a route that no request can reach',
+    title: 'unreachable route',
     explanation:
-      'None of the names of the route is served by a listener that it is attached to: the ' +
-      'listener takes other hostnames only, and sends the rest away before routes are looked at. ' +
-      'Add the name to a listener, or attach the route to another one. A wildcard has at least ' +
-      'one label in front: `*.example.com` is not `example.com`.',
+      'No listener that the route is attached to serves any of its hostnames: the listener ' +
+      'accepts only other hostnames and rejects the rest before routes are evaluated. Add the ' +
+      'hostname to a listener, or attach the route to another one. A wildcard requires at least ' +
+      'one label: `*.example.com` does not match `example.com`.',
     example: {
       language: 'yaml',
       wrong:
@@ -206,9 +212,9 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
     severity: 'error',
     title: 'the target of a policy does not exist',
     explanation:
-      'An entry of `policies` is attached to a gateway, listener, route or backend that is not ' +
-      'there. A policy that is attached to nothing protects nothing, and looks as if it did. ' +
-      'Routes and backends can be named only if they have a `name`; a listener is ' +
+      'An entry of `policies` is attached to a gateway, listener, route or backend that does ' +
+      'not exist. A policy without a target protects nothing although it appears to. Routes and ' +
+      'backends can only be targeted if they have a `name`; a listener is targeted with ' +
       '`{gatewayName, listenerName}`.',
     example: {
       language: 'yaml',
@@ -219,11 +225,12 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
   {
     code: 'PC0315',
     severity: 'warning',
-    title: 'a route that leads nowhere',
+    title: 'a route without a destination',
     explanation:
-      'The route has no backend, or only backends with the weight 0, and no policy that responds by itself. Every request that it matches gets 500. Add a backend, or a ' +
-      '`requestRedirect` or `directResponse`; to reject requests on purpose, use ' +
-      '`directResponse` with the status that clients should see.',
+      'The route has no backend, or only backends with weight 0, and no policy that generates a ' +
+      'response. Every request that it matches gets 500. Add a backend, a `requestRedirect` or ' +
+      'a `directResponse`; to reject requests on purpose, use `directResponse` with the status ' +
+      'that clients should see.',
     example: {
       language: 'yaml',
       wrong: `${GATEWAY}routes:\n- name: closed\n  matches: [{ path: { pathPrefix: /old } }]`,
@@ -233,13 +240,14 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
   {
     code: 'PC0316',
     severity: 'error',
-    title: 'a provider whose address is not known',
+    title: 'the address of a provider is unknown',
     explanation:
-      'Requests to a provider go to its public host, where that follows from what is said of it: ' +
-      '`openAI` is at api.openai.com, `bedrock` at a host of its region. Of a `custom` provider ' +
-      'nothing follows, of `vertex` nothing without a region, of `azure` nothing unless ' +
-      '`resourceType` is `openAI` or `foundry`. The gateway does not guess where to send requests ' +
-      'that carry keys and prompts. Until it is fixed the backend responds with 500.',
+      'Requests to a provider are sent to its public host, if its settings determine one: ' +
+      '`openAI` uses api.openai.com, `bedrock` a host of its region. There is no public host ' +
+      'for a `custom` provider, for `vertex` without a region, and for `azure` unless ' +
+      '`resourceType` is `openAI` or `foundry`. The gateway does not guess where to send ' +
+      'requests that contain keys and prompts. Until this is fixed, the backend responds with ' +
+      '500.',
     example: {
       language: 'yaml',
       wrong: `${GATEWAY}backends:\n- name: models\n  ai:\n    name: gpt\n    provider: { azure: { resourceName: shop } }`,
@@ -249,10 +257,12 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
   {
     code: 'PC0317',
     severity: 'error',
-    title: 'a backend that only routes of HTTP can lead to',
+    title: 'a backend that only HTTP routes can use',
     explanation:
-      'A TCP route leads to a backend of the kind `ai` or `mcp`, or a policy names one as the service to call, or as the one that gets copies of requests. Which provider may be used is decided for each request of a route, by rules that a copy or a call of the gateway itself would bypass. Name a ' +
-      'backend with addresses of its own, or the address itself with `host`.',
+      'A TCP route refers to an `ai` or `mcp` backend, or a policy refers to one as the service ' +
+      'to call or as the target of mirrored requests. Rules decide for each request of a route ' +
+      'which provider can be used, and a mirrored request or a call of the gateway itself would ' +
+      'bypass them. Use a backend with addresses, or set the address directly with `host`.',
     example: {
       language: 'yaml',
       wrong: `${GATEWAY}backends:\n- name: models\n  ai:\n    name: claude\n    provider: { anthropic: {} }\nroutes:\n- policies:\n    requestMirror: { backend: { backend: models } }\n  backends: [{ host: "api:80" }]`,
@@ -262,12 +272,12 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
   {
     code: 'PC0318',
     severity: 'error',
-    title: 'the admin API would be open to other machines',
+    title: 'the admin API would be reachable from other machines',
     explanation:
-      'The admin API shows the configuration that runs and the records of decisions, and in ' +
-      'database mode it changes the configuration. What is sent is not encrypted. So it listens on ' +
-      'this machine alone, unless `config.adminAllowRemote: true` says that it is meant. Metrics and readiness have addresses ' +
-      'of their own, `statsAddr` and `readinessAddr`, which other machines may reach.',
+      'The admin API shows the running configuration and decision records, and in database mode ' +
+      'it changes the configuration. It is not encrypted. It therefore only listens on the ' +
+      'local machine, unless `config.adminAllowRemote: true` is set. Metrics and readiness have ' +
+      'separate addresses, `statsAddr` and `readinessAddr`, which other machines can reach.',
     example: {
       language: 'yaml',
       wrong: `config:\n  adminAddr: 0.0.0.0:15000\n${GATEWAY}routes:\n- backends: [{ host: "api:80" }]`,
@@ -277,14 +287,13 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
   {
     code: 'PC0319',
     severity: 'warning',
-    title: 'the admin API is open to other machines',
+    title: 'the admin API is reachable from other machines',
     explanation:
-      '`config.adminAllowRemote` lets the admin API listen where other machines can reach it. ' +
-      'Callers need a token: that of the variable `PORTCULLIS_ADMIN_TOKEN`, or one that the ' +
-      'gateway prints at its start. What they send and get is not encrypted; let a firewall or a ' +
-      'network policy decide who can connect. Requests must name an IP address, localhost or the ' +
-      'name of the machine as their host, so that no page in a browser reads it under a name of ' +
-      'its own.',
+      '`config.adminAllowRemote` allows the admin API to listen where other machines can reach ' +
+      'it. Callers need a token: that of the environment variable `PORTCULLIS_ADMIN_TOKEN`, or ' +
+      'one that the gateway prints at startup. The traffic is not encrypted; use a firewall or ' +
+      'a network policy to control who can connect. Requests must use an IP address, localhost ' +
+      'or the name of the machine as their host, to prevent DNS rebinding from browsers.',
     example: {
       language: 'yaml',
       wrong: `config:\n  adminAddr: 0.0.0.0:15000\n  adminAllowRemote: true\n${GATEWAY}routes:\n- backends: [{ host: "api:80" }]`,
@@ -294,11 +303,11 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
   {
     code: 'PC0320',
     severity: 'error',
-    title: 'a route group that is unknown, or leads back to itself',
+    title: 'unknown or circular route group',
     explanation:
-      'A route delegates to a group that no entry of `routeGroups` is called, or a group delegates ' +
-      'to one that leads back to it. Names are compared letter by letter. Until it is fixed, what ' +
-      'would be delegated gets 500.',
+      'A route delegates to a group that is not defined in `routeGroups`, or a group delegates ' +
+      'to itself through other groups. Names must match exactly. Until this is fixed, the ' +
+      'delegated requests get 500.',
     example: {
       language: 'yaml',
       wrong: `${GATEWAY}routes:\n- backends: [{ routeGroup: orders }]`,
@@ -308,12 +317,12 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
   {
     code: 'PC0321',
     severity: 'error',
-    title: 'a delegated route that nothing reaches',
+    title: 'unreachable delegated route',
     explanation:
-      'A request must match the route that delegates and the route of the group. The one that ' +
-      'delegates says which paths it hands over, with `pathPrefix`; the paths of the group must be ' +
-      'below it, and its methods the same. A regular expression matches whole paths, so it can be ' +
-      'used where the other route matches `/`.',
+      'A request must match both the delegating route and the route of the group. The ' +
+      'delegating route selects the paths to delegate with `pathPrefix`; the paths of the group ' +
+      'must be below it, and its methods must be the same. A regular expression matches whole ' +
+      'paths, so it can only be used if the other route matches `/`.',
     example: {
       language: 'yaml',
       wrong: `${GATEWAY}routes:\n- matches: [{ path: { pathPrefix: /team } }]\n  backends: [{ routeGroup: orders }]\nrouteGroups:\n- name: orders\n  routes:\n  - matches: [{ path: { pathPrefix: /orders } }]\n    backends: [{ host: orders:8080 }]`,
@@ -323,10 +332,11 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
   {
     code: 'PC0322',
     severity: 'warning',
-    title: 'a route group that no route delegates to',
+    title: 'a route group without a delegating route',
     explanation:
-      'Routes of a group serve requests that another route delegates to it. No route names this ' +
-      'one, so its routes serve nothing, and what they say is not checked.',
+      'The routes of a group serve requests that another route delegates to it. No route ' +
+      'delegates to this group, so its routes serve nothing, and their contents are not ' +
+      'checked.',
     example: {
       language: 'yaml',
       wrong: `${GATEWAY}routes:\n- backends: [{ host: orders:8080 }]\nrouteGroups:\n- name: orders\n  routes:\n  - backends: [{ host: orders:8080 }]`,

@@ -6,11 +6,11 @@ export const SERVING_CODES = defineCodes('PC04', 'Serving', [
   {
     code: 'PC0401',
     severity: 'error',
-    title: 'a port cannot be listened on',
+    title: 'a port cannot be opened',
     explanation:
-      'The operating system rejected the port: another process has it, or this user may not use ' +
-      'it. At the start nothing is served then; while the gateway runs, it goes on with the ' +
-      'configuration that it has.',
+      'The operating system rejected the port: another process uses it, or the user is not ' +
+      'permitted to. At startup, nothing is served; a running gateway keeps the previous ' +
+      'configuration.',
     example: {
       language: 'yaml',
       wrong: `${GATEWAY}    port: 80 # as a user without rights`,
@@ -23,10 +23,9 @@ export const SERVING_CODES = defineCodes('PC04', 'Serving', [
     severity: 'error',
     title: 'certificates or keys for TLS cannot be used',
     explanation:
-      'A certificate, its key, a cipher suite or a group was not accepted by the TLS library: the ' +
-      'key does not belong to the certificate, or a name is not known. At the start nothing is ' +
-      'served then; while the gateway runs, it goes on with the configuration that it has, the ' +
-      'certificates included.',
+      'The TLS library rejected a certificate, its key, a cipher suite or a key exchange group: ' +
+      'the key does not match the certificate, or a name is unknown. At startup, nothing is ' +
+      'served; a running gateway keeps the previous configuration, including its certificates.',
     example: {
       language: 'yaml',
       wrong: `${GATEWAY}    port: 443\n    tls: { cert: a.crt, key: b.key }`,
@@ -37,11 +36,11 @@ export const SERVING_CODES = defineCodes('PC04', 'Serving', [
   {
     code: 'PC0403',
     severity: 'error',
-    title: 'the file of decisions cannot be used',
+    title: 'the decision file cannot be used',
     explanation:
-      'The folder does not exist or may not be written to, or the file holds something else than ' +
-      'records of decisions. A file that is configured is relied upon, so the gateway does not start ' +
-      'without one.',
+      'The folder does not exist or is not writable, or the file contains something other than ' +
+      'decision records. The records may be required for audits, so the gateway does not start ' +
+      'without the configured file.',
     example: {
       language: 'yaml',
       wrong: 'config:\n  decisions:\n    file: { path: /no/such/folder/decisions.jsonl }',
@@ -52,27 +51,28 @@ export const SERVING_CODES = defineCodes('PC04', 'Serving', [
   {
     code: 'PC0404',
     severity: 'error',
-    title: 'a configuration could not be read to its end',
+    title: 'the configuration could not be loaded',
     explanation:
-      'Reading the configuration failed in a way that says nothing about the file: memory or time ' +
-      'ran out, or a fault of ours came up. What ran before goes on as it is, and the next change ' +
-      'is read as usual. The message has what the system said; if the file is an ordinary one, ' +
-      'please report it.',
+      'Loading the configuration failed for a reason that is not a mistake in the file: memory ' +
+      'or time ran out, or an internal error occurred. The gateway keeps the previous ' +
+      'configuration, and the next change is loaded as usual. The message contains the error of ' +
+      'the system; if the file is not unusual, please report it.',
     example: {
       language: 'yaml',
-      wrong: '# a file that cannot be read in a minute',
-      right: '# the same file in a plainer form, without anchors and aliases',
+      wrong: '# a file that takes more than a minute to load',
+      right: '# the same file in a simpler form, without anchors and aliases',
       sketch: true,
     },
   },
   {
     code: 'PC0405',
     severity: 'warning',
-    title: 'a setting that takes effect after a restart',
+    title: 'a setting takes effect after a restart',
     explanation:
-      'The file was changed while it is served, and a key of `config` in it is another than at the ' +
-      'start. `config` is about the process itself, and is read at the start only, except for ' +
-      '`modelCatalog`. All else in the file has been taken over; `/config_dump` shows what runs.',
+      'The file was changed while the gateway is running, and a field of `config` differs from ' +
+      'startup. `config` contains process settings, which are only read at startup, except for ' +
+      '`modelCatalog`. Everything else in the file has been applied; `/config_dump` shows the ' +
+      'running configuration.',
     example: {
       language: 'yaml',
       wrong: 'config:\n  workers: 4 # was 2 when the process was started',
@@ -83,14 +83,14 @@ export const SERVING_CODES = defineCodes('PC04', 'Serving', [
   {
     code: 'PC0406',
     severity: 'error',
-    title: 'an error that concerns no single part of the configuration',
+    title: 'an error cannot be confined to a single resource',
     explanation:
-      'With `--no-strict` a configuration with errors is applied part by part: an invalid policy ' +
+      'With `--no-strict`, a configuration with errors is applied in part: an invalid policy ' +
       'denies what it guards, an invalid route gets 500, an invalid listener closes its ' +
-      'connections, and the rest is served. This error does not tell what it guards: a policy ' +
-      'without a target that can be read, a route of which it is not known what it matches, an ' +
-      'unknown top-level key, a wrong setting of `config`. So the configuration is rejected as a ' +
-      'whole, and the gateway keeps the previous one. Fix the error at the same place.',
+      'connections, and the rest is served. For this error it is unknown what it affects: a ' +
+      'policy without a valid target, a route whose matches are invalid, an unknown top-level ' +
+      'field, or an invalid setting in `config`. The whole configuration is therefore rejected, ' +
+      'and the gateway keeps the previous one. Fix the error in the same place.',
     example: {
       language: 'yaml',
       wrong: 'polices: []',
@@ -101,14 +101,15 @@ export const SERVING_CODES = defineCodes('PC04', 'Serving', [
   {
     code: 'PC0407',
     severity: 'error',
-    title: 'a secret of the environment is malformed or missing',
+    title: 'a secret in the environment is malformed or missing',
     explanation:
-      'A variable holds a key or a token of the gateway itself, and is not one: ' +
-      '`PORTCULLIS_STORAGE_KEY` is one key of 64 hexadecimal digits, or several separated by ' +
-      'commas, of which the first encrypts what is stored and all decrypt it; ' +
-      '`PORTCULLIS_ADMIN_TOKEN` has at least 16 printable characters; `OIDC_COOKIE_SECRET`, which ' +
-      'sign-in by OpenID Connect needs unless the policy `oidc` has a `cookieSecret`, is a random ' +
-      'key of 64 hexadecimal digits, the same for all replicas. The gateway does not start, since it would be less safe than it looks.',
+      'An environment variable should contain a key or token of the gateway, but its value is ' +
+      'not valid. `PORTCULLIS_STORAGE_KEY` is one key of 64 hexadecimal digits, or several ' +
+      'separated by commas; the first one encrypts stored data, and all of them decrypt it. ' +
+      '`PORTCULLIS_ADMIN_TOKEN` has at least 16 printable characters. `OIDC_COOKIE_SECRET` is ' +
+      'required for OpenID Connect sign-in unless the `oidc` policy has a `cookieSecret`; it is ' +
+      'a random key of 64 hexadecimal digits, the same for all replicas. The gateway does not ' +
+      'start, because it would be less secure than it appears.',
     example: {
       language: 'text',
       wrong: 'PORTCULLIS_STORAGE_KEY=secret portcullis run -f gateway.yaml',
@@ -121,10 +122,10 @@ export const SERVING_CODES = defineCodes('PC04', 'Serving', [
     severity: 'error',
     title: 'database mode without a database',
     explanation:
-      '`config.storage.mode: database` stores changes in PostgreSQL, and `config.database.url` ' +
-      'says where that is: `postgres://user:password@host:5432/database`. It is missing, or is not ' +
-      'such a URL. Whether the database can be reached is another matter: the gateway starts, ' +
-      'serves what it knows, and connects again and again.',
+      '`config.storage.mode: database` stores changes in PostgreSQL and requires ' +
+      '`config.database.url`: `postgres://user:password@host:5432/database`. It is missing or ' +
+      'not a valid URL. The database does not have to be reachable: the gateway starts, serves ' +
+      'the configuration that it has, and keeps trying to connect.',
     example: {
       language: 'yaml',
       wrong: 'config:\n  storage: { mode: database }\ngateways:\n  default: { port: 8080 }',
@@ -136,11 +137,11 @@ export const SERVING_CODES = defineCodes('PC04', 'Serving', [
   {
     code: 'PC0418',
     severity: 'error',
-    title: 'the file of budgets cannot be used',
+    title: 'the budget file cannot be used',
     explanation:
-      '`config.budgets.file` holds what calls to models have used, so that budgets are exact over ' +
-      'restarts. It cannot be read or written, or it is another file. The gateway does not start: ' +
-      'with a new file everything that was used would be forgotten. If that is what you want, ' +
+      '`config.budgets.file` stores the usage of model calls, so that budgets are exact across ' +
+      'restarts. It cannot be read or written, or it is a different kind of file. The gateway ' +
+      'does not start, because a new file would reset the usage. If that is what you want, ' +
       'remove the file.',
     example: {
       language: 'yaml',
@@ -152,11 +153,12 @@ export const SERVING_CODES = defineCodes('PC04', 'Serving', [
   {
     code: 'PC0419',
     severity: 'error',
-    title: "the file of users' tokens cannot be used",
+    title: 'the user token file cannot be used',
     explanation:
-      '`config.userTokens.file` holds the tokens of users for backends (`backendAuth.oauthUserToken`). ' +
-      'It cannot be read or written, or it is another file. The gateway does not start: with a new ' +
-      'file every user would have to consent again. If that is what you want, remove the file.',
+      '`config.userTokens.file` stores the tokens of users for backends ' +
+      '(`backendAuth.oauthUserToken`). It cannot be read or written, or it is a different kind ' +
+      'of file. The gateway does not start, because with a new file every user would have to ' +
+      'consent again. If that is what you want, remove the file.',
     example: {
       language: 'yaml',
       wrong: 'config:\n  userTokens: { file: /etc/passwd }',
@@ -167,11 +169,12 @@ export const SERVING_CODES = defineCodes('PC04', 'Serving', [
   {
     code: 'PC0420',
     severity: 'error',
-    title: 'tokens of users need a key',
+    title: 'user tokens require a key',
     explanation:
-      '`backendAuth.oauthUserToken` keeps tokens of users encrypted. In a file or a database they ' +
-      'outlive the gateway, so that the key must, too: set the variable `SESSION_KEY` (or ' +
-      '`config.session.key`) to 64 hexadecimal digits, the same for all replicas.',
+      '`backendAuth.oauthUserToken` stores the tokens of users encrypted. In a file or a ' +
+      'database they outlive the process, and so must the key: set the environment variable ' +
+      '`SESSION_KEY` (or `config.session.key`) to 64 hexadecimal digits, the same for all ' +
+      'replicas.',
     example: {
       language: 'text',
       wrong: 'portcullis run',

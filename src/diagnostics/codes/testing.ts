@@ -24,9 +24,9 @@ export const TESTING_CODES = defineCodes('PC06', 'Test files', [
     severity: 'error',
     title: 'a test file cannot be read',
     explanation:
-      'The file of cases is not there, may not be read, or is not YAML. The message says what the ' +
-      'reader met; the place is where it stopped. Nothing of the file was run, so the command ' +
-      'fails rather than report that nothing failed.',
+      'The test file does not exist, is not readable, or is not valid YAML. The message ' +
+      'contains the error, and the position is where parsing stopped. No case in the file was ' +
+      'run, so the command fails rather than reporting success.',
     example: {
       language: 'yaml',
       wrong: `${CASES}requests: [`,
@@ -36,12 +36,12 @@ export const TESTING_CODES = defineCodes('PC06', 'Test files', [
   {
     code: 'PC0602',
     severity: 'error',
-    title: 'something in a test file is not understood',
+    title: 'invalid field in a test file',
     explanation:
-      'A key is misspelled, a value has the wrong type, or something is missing: each file has a ' +
-      'name, a configuration, and requests or invariants, and each request states its expected ' +
-      'outcome. Unknown keys are rejected rather than skipped, because a case that checks nothing ' +
-      'looks like one that passes.',
+      'A field is misspelled, a value has the wrong type, or something is missing: each file ' +
+      'needs a name, a configuration, and requests or invariants, and each request needs an ' +
+      'expected outcome. Unknown fields are rejected rather than ignored, because a case that ' +
+      'checks nothing looks like one that passes.',
     example: {
       language: 'yaml',
       wrong: `${CASES}requests:\n- { path: /orders, expects: 200 }`,
@@ -51,13 +51,13 @@ export const TESTING_CODES = defineCodes('PC06', 'Test files', [
   {
     code: 'PC0603',
     severity: 'error',
-    title: 'an invariant does not hold',
+    title: 'an invariant is violated',
     explanation:
       'The configuration admits a request for which the condition of the invariant is not true. ' +
-      'The message shows such a request; both the configuration and the condition were evaluated ' +
-      'with it by the code that decides in the gateway. Either a rule is missing, or the invariant ' +
-      'is too strict: restrict it with `on` to a listener, route or backend, or with `when` to ' +
-      'the requests that it is about.',
+      'The message shows such a request; both the configuration and the condition were ' +
+      'evaluated for it with the same code that decides in the gateway. Either a rule is ' +
+      'missing, or the invariant is too strict: restrict it with `on` to a listener, route or ' +
+      'backend, or with `when` to certain requests.',
     example: {
       language: 'yaml',
       wrong: `${OPEN}invariants:\n- { name: no writes, admitted: request.method == 'GET' }`,
@@ -69,10 +69,11 @@ export const TESTING_CODES = defineCodes('PC06', 'Test files', [
     severity: 'error',
     title: 'an invariant could not be proven',
     explanation:
-      'No request that breaks the invariant was found, and it could not be proven that there is ' +
-      'none. The message names the part of the configuration that is not understood, for example two ' +
-      'attributes that are compared with each other. Write that part in a form that is covered ' +
-      '(docs/reference/proofs.md), restrict the invariant with `on` or `when`, or accept the result with `--allow-not-known`.',
+      'No request that violates the invariant was found, but it could not be proven that none ' +
+      'exists. The message names the part of the configuration that could not be analyzed, for ' +
+      'example two attributes that are compared with each other. Write that part in a form that ' +
+      'is covered (docs/reference/proofs.md), restrict the invariant with `on` or `when`, or ' +
+      'accept the result with `--allow-not-known`.',
     example: {
       language: 'yaml',
       wrong: `${COMPARED}invariants:\n- { name: same, admitted: "request.headers['b'] == request.headers['a']" }`,
