@@ -96,7 +96,7 @@ interface JsonSchema {
 /** All keys of the mappings within, but for other spellings; what has a name of its own is not entered. */
 function* keysOf(schema: JsonSchema): Generator<string> {
   for (const [key, inner] of Object.entries(schema.properties ?? {})) {
-    if (inner.description?.startsWith('The same as') !== true) yield key
+    if (inner.description?.startsWith('An alias of') !== true) yield key
     yield* keysOf(inner)
   }
   for (const [word, inner] of Object.entries(schema)) {

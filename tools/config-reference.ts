@@ -112,7 +112,7 @@ function renderTable(schema: JsonSchema, part: JsonSchema, prefix = ''): string 
   const table = ['| key | type | default | meaning |', '|---|---|---|---|', ...rows].join('\n')
   const idle = all.filter((row) => row.part.description === WITHOUT_EFFECT)
   if (idle.length === 0) return table
-  return `${table}\n\nTaken from files written for others, without effect: ${idle.map(({ key }) => code(key)).join(', ')}.`
+  return `${table}\n\nAccepted for compatibility, without effect: ${idle.map(({ key }) => code(key)).join(', ')}.`
 }
 
 function sentence(text: string): string {
@@ -134,7 +134,7 @@ function rowsOf(schema: JsonSchema, part: JsonSchema, prefix: string): readonly 
   const seen = new Set<string>()
   for (const object of objects) {
     for (const [name, member] of Object.entries(propertiesOf(object))) {
-      const isAlias = member.description?.startsWith('The same as `') === true
+      const isAlias = /^(?:An alias of|The same as) `/.test(member.description ?? '')
       if (seen.has(name) || isAlias) continue
       seen.add(name)
       const key = prefix === '' ? name : `${prefix}.${name}`

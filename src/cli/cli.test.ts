@@ -53,7 +53,7 @@ routes:
   backends: [{ host: 'api:80' }]`,
     )
     assert.equal(code, 0)
-    assert.match(out, /warning\[PC0501\]: the key `1` of `a` is not used/)
+    assert.match(out, /warning\[PC0501\]: key `1` of `a` is ignored/)
     assert.match(out, /warning\[PC0503\]: every token of `a` is refused/)
   })
 

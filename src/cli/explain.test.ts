@@ -97,7 +97,7 @@ describe('portcullis explain', () => {
       'a token of somebody else',
       ['-r', 'GET /orders', '--claims', '{"iss":"https://x","sub":"alice","group":"eng"}'],
       1,
-      /denied \(401: tokens of https:\/\/x are not taken\)[\s\S]*traffic {2}allowed/,
+      /denied \(401: tokens from issuer https:\/\/x are not accepted\)[\s\S]*traffic {2}allowed/,
     ],
     [
       'a Deny rule',
@@ -193,7 +193,7 @@ describe('portcullis explain', () => {
 
   it('tells who is no listener, and what is no address', async () => {
     assert.match((await explain('--listener', 'none')).err, /no listener/)
-    assert.match((await explain('--source', 'abc')).err, /no IP address/)
+    assert.match((await explain('--source', 'abc')).err, /invalid IP address/)
   })
 
   it('is JSON for programs', async () => {

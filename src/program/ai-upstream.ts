@@ -87,7 +87,7 @@ export function aiUpstream(
 const UNREAD_MODEL: Reply = {
   ...reply(403, 'authorization'),
   detail: 'unread-model',
-  message: 'Rules and limits of models cannot be applied to this endpoint, so it is denied.',
+  message: 'Model rules and limits cannot be applied to this endpoint, so it is denied.',
 }
 
 const NOT_SERVED: Reply = {
@@ -99,7 +99,7 @@ const NOT_SERVED: Reply = {
 const MODEL_NOT_ALLOWED: Reply = {
   ...reply(403, 'authorization'),
   detail: 'model-not-allowed',
-  message: 'This API key may not use this model.',
+  message: 'This API key is not allowed to use this model.',
   code: 'model_not_allowed',
 }
 

@@ -23,7 +23,7 @@ export function budgetUnits(cost: bigint): number {
 export const UNPRICED: Reply = {
   ...reply(403, 'authorization'),
   detail: 'unpriced-model',
-  message: 'The model has no price, so its cost cannot be counted against a budget.',
+  message: 'The model has no price, so its cost cannot be charged to a budget.',
   code: 'model_not_priced',
 }
 

@@ -34,7 +34,7 @@ export function calledAt(
   if (!(call instanceof ModelCall)) return { late: call }
   if (body === undefined) {
     const isTold = !upstream.choosesByModel && !upstream.providers.some((one) => one.readsModel)
-    return isTold ? {} : { unknown: 'the body is not given, and it names the model' }
+    return isTold ? {} : { unknown: 'the model is unknown because no body was given' }
   }
   const bad = body.rejected ?? call.read(body.content, exchange)
   if (bad !== undefined) return { late: bad }
@@ -68,7 +68,7 @@ export function unprepared(
   return { late }
 }
 
-const UNKNOWN: Prepared = { unknown: 'a service guards the call, and what it says is not known' }
+const UNKNOWN: Prepared = { unknown: 'the decision of the guard service is unknown' }
 
 function asksService({ guardrails }: Exchange): boolean {
   return guardrails.some(({ webhooks }) => webhooks.size > 0)

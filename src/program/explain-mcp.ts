@@ -35,7 +35,7 @@ export function explainMessage(
     return { stage: mcp.explainGeneral(exchange, { methodName }) }
   }
   if (body === undefined) {
-    return mcp.isGuarded ? { unknown: 'the body is not given, and it is the message' } : {}
+    return mcp.isGuarded ? { unknown: 'the message is unknown because no body was given' } : {}
   }
   const message = readMessage(body.content ?? new Uint8Array())
   if (typeof message === 'string') return { late: reply(400, 'bad-request') }
@@ -57,7 +57,7 @@ export function explainMessage(
   if (typeof name !== 'string') return { late: reply(400, 'bad-request') }
   const found = namesOf({ servers, isPrefixed }).fromClient(part, name)
   if (found === undefined) {
-    return { unknown: 'which server offers it is known from the lists of the servers alone' }
+    return { unknown: 'the server is only known from the lists of the servers' }
   }
   const target = servers[found.server]?.name ?? ''
   const own = { target, name: found.name }

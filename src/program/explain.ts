@@ -105,11 +105,11 @@ export function explainRequest(
   const listener = listenerFor(program, supposed)
   if (listener === undefined) {
     const { listener: wanted } = supposed
-    const called = wanted === undefined ? '' : `, or is called \`${wanted}\``
+    const called = wanted === undefined ? '' : ` or is named \`${wanted}\``
     return `no listener serves this host${called}`
   }
   const connection = connectionOf(listener, supposed)
-  if (connection === undefined) return 'this is no IP address'
+  if (connection === undefined) return 'invalid IP address'
   const place = { gateway: listener.gateway, listener: listener.listener.name }
   const { network } = listener
   const first: ExplainedStage = {

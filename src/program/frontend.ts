@@ -90,9 +90,9 @@ function collectorOf(
   contexts.report({
     code: 'PC0219',
     severity: 'error',
-    message: `${what} cannot be sent there`,
+    message: `${what} cannot be exported to this target`,
     origin,
-    hint: 'name the host and port of a collector, a service, or a backend with one host',
+    hint: 'use the host and port of a collector, a service, or a backend with a single host',
   })
   return undefined
 }

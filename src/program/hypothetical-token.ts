@@ -48,11 +48,11 @@ function tokenRefusal(value: unknown, claims: JsonObject | undefined): string | 
   const { providers } = value as JwtAuthentication
   const { iss, aud } = claims
   const own = providers.filter(({ issuer }) => iss === undefined || issuer === iss)
-  if (own.length === 0) return `tokens of ${String(iss)} are not taken`
+  if (own.length === 0) return `tokens from issuer ${String(iss)} are not accepted`
   const list: readonly unknown[] = Array.isArray(aud) ? aud : [aud]
   const isMeant = own.some(
     ({ audiences }) =>
       aud === undefined || audiences.length === 0 || audiences.some((one) => list.includes(one)),
   )
-  return isMeant ? undefined : `tokens for ${list.map(String).join(', ')} are not taken`
+  return isMeant ? undefined : `tokens for audience ${list.map(String).join(', ')} are not accepted`
 }

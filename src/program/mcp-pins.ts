@@ -39,13 +39,13 @@ function reasonOf(target: string, tools: readonly ChangedTool[]): string {
   const named = tools.slice(0, MAX_NAMED).map((tool) => `\`${tool.name}\` ${stateOf(tool)}`)
   const left = tools.length - named.length
   const others = left === 0 ? [] : [`${left} more`]
-  return `tools of \`${target}\` are not as they were pinned: ${[...named, ...others].join('; ')}`
+  return `tools of \`${target}\` differ from their pins: ${[...named, ...others].join('; ')}`
 }
 
 function stateOf({ changes }: ChangedTool): string {
   if (changes.includes('new')) return 'is not pinned'
   if (changes.includes('unknown')) return 'is not listed by its server'
-  if (changes.includes('ambiguous')) return 'names a member twice'
+  if (changes.includes('ambiguous')) return 'has a duplicate member'
   const parts = [...new Set(changes)]
-  return `has another ${parts.join(', ')}`
+  return `has a different ${parts.join(', ')}`
 }

@@ -58,17 +58,17 @@ export function costOf(cost: Cost): JsonObject {
 export function readObject(bytes: Uint8Array, form?: JsonForm): JsonObject | Reply {
   const allowance = { left: READING_FUEL }
   const text = decodeUtf8(bytes)
-  if (text === undefined) return invalid('The body is not UTF-8.')
+  if (text === undefined) return invalid('The body is not valid UTF-8.')
   const body = readJson(text, { duplicates: 'refuse', allowance, form })
   if (allowance.left < 0) return TOO_COSTLY
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    return invalid('The body is not a JSON object, or names a field twice.')
+    return invalid('The body is not a JSON object, or has a duplicate field.')
   }
   return body as JsonObject
 }
 
 const TOO_COSTLY = {
-  ...invalid('The body has too many fields to be read.', 'too_many_fields'),
+  ...invalid('The body has too many fields.', 'too_many_fields'),
   status: 413,
 }
 

@@ -235,7 +235,7 @@ export class ModelCall {
     const translator = chooseTranslator(client, access.dialects(options), isGuarded)
     if (translator === undefined && isGuarded) return UNGUARDED
     if (translator === undefined || !this.#isTranslatable(translator)) {
-      return invalid(`No provider of \`${asked}\` serves this endpoint.`, 'unsupported_endpoint')
+      return invalid(`No provider of \`${asked}\` supports this endpoint.`, 'unsupported_endpoint')
     }
     // Whoever explains a call asks nobody.
     const own = mode === undefined ? guards.request : guards.request.filter((one) => !isRemote(one))
@@ -384,7 +384,7 @@ function isReply(guarded: object): guarded is Reply {
 
 const UNGUARDED = invalid('Responses of this API cannot be guarded.', 'unsupported_endpoint')
 const UNNAMED = invalid('The model of this call cannot be determined.', 'model_not_found')
-const UNENRICHED = invalid('Messages cannot be added to calls of this API.', 'unsupported_endpoint')
+const UNENRICHED = invalid('Messages cannot be added to calls to this API.', 'unsupported_endpoint')
 const ENRICHED: ReadonlySet<Operation> = new Set(['generate', 'countTokens'])
 
 function refused({ status, message, code }: LlmError): Reply {

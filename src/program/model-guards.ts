@@ -68,7 +68,7 @@ function compile(guard: GuardPolicy, call: CallWebhook | undefined, phase: Phase
 }
 
 function rejectionOf({ rejection }: GuardPolicy): LlmError {
-  const { status, message = 'The content is not allowed here.' } = rejection
+  const { status, message = 'The content is not allowed.' } = rejection
   const written = writtenOf(rejection)
   return { status, type: 'invalidRequest', message, code: 'content_rejected', written }
 }

@@ -146,7 +146,7 @@ function unmatched(model: string): Reply {
   return {
     ...reply(404, 'no-backend'),
     detail: 'no-target',
-    message: `No target of the model \`${model}\` takes this call.`,
+    message: `No target of the model \`${model}\` accepts this call.`,
     code: 'model_not_found',
   }
 }

@@ -6,7 +6,7 @@ import type { PlacedRoute } from './parts.ts'
 import type { ListenerProgram } from './program.ts'
 import { pageRoute } from './routes.ts'
 
-const UNKNOWN = 'This page is not known, or it is too old. Repeat what you were doing.\n'
+const UNKNOWN = 'This page does not exist or has expired. Start again.\n'
 
 /**
  * A listener that serves pages of the gateway itself before any route: browsers come to them without

@@ -262,9 +262,9 @@ function unknownSecret({ kind, origin }: ValidPolicy, name: string): Diagnostic 
   return {
     code: 'PC0505',
     severity: 'error',
-    message: `\`${kind}\` needs the secret \`${name}\`, whose text did not come with the configuration`,
+    message: `\`${kind}\` requires the secret \`${name}\`, whose value was not delivered with the configuration`,
     origin,
-    hint: 'what it was to guard responds with 500 until the text is there',
+    hint: 'the resources that it guards respond with 500 until the value is available',
   }
 }
 
@@ -273,8 +273,8 @@ function unsupported({ kind, section, origin }: ValidPolicy): Diagnostic {
   return {
     code: 'PC0219',
     severity: 'error',
-    message: `nothing here enforces \`${kind}\` in \`${section}\``,
+    message: `\`${kind}\` is not supported in \`${section}\` here`,
     origin,
-    hint: 'what it was to guard answers 500; remove it to serve without it',
+    hint: 'the resources that it guards respond with 500; remove it to serve them without it',
   }
 }

@@ -25,7 +25,7 @@ export function* checkDynamicPolicies(model: Model): Generator<Diagnostic> {
     yield {
       code: 'PC0221',
       severity: 'warning',
-      message: `\`${kind}\` has no effect on a dynamic backend: each request names its own target`,
+      message: `\`${kind}\` has no effect on a dynamic backend: each request determines its target`,
       origin,
       hint: 'remove it, or list the addresses with `hosts` instead of `dynamic`',
     }

@@ -27,9 +27,9 @@ export function* checkAgentPolicies(model: Model): Generator<Diagnostic> {
       yield {
         code: 'PC0219',
         severity: 'error',
-        message: `nothing enforces \`${own}\` for a backend of the kind \`${kind}\``,
+        message: `\`${own}\` is not supported on \`${kind}\` backends`,
         origin,
-        hint: 'remove it; an agent is a backend with `host`, `hosts`, `service` or `dynamic`',
+        hint: 'remove it; an agent must be a backend with `host`, `hosts`, `service` or `dynamic`',
       }
     }
   }
@@ -66,9 +66,9 @@ export function* checkAiOnlyPolicies(model: Model): Generator<Diagnostic> {
       yield {
         code: 'PC0219',
         severity: 'error',
-        message: `nothing enforces \`${kind}\` for one server of a backend`,
+        message: `\`${kind}\` is not supported on a single server of a backend`,
         origin,
-        hint: 'write it at the backend, for all of its servers',
+        hint: 'set it on the backend, where it applies to all servers',
       }
     }
   }
@@ -88,9 +88,9 @@ function* checkWebhooks(model: Model): Generator<Diagnostic> {
     yield {
       code: 'PC0219',
       severity: 'error',
-      message: `nothing enforces \`guardrails\` with \`${service}\` for a backend of the kind \`mcp\``,
+      message: `\`guardrails\` with \`${service}\` is not supported on \`mcp\` backends`,
       origin,
-      hint: 'guard messages of MCP with `regex`, or requests with `extAuthz`',
+      hint: 'to guard MCP messages, use `regex`; to guard requests, use `extAuthz`',
     }
   }
 }
@@ -108,9 +108,9 @@ function* unenforced(
     yield {
       code: 'PC0219',
       severity: 'error',
-      message: `nothing enforces \`${kind}\` for a backend that is not of the kind ${enforcedBy.map((one) => `\`${one}\``).join(' or ')}`,
+      message: `\`${kind}\` is only supported on ${enforcedBy.map((one) => `\`${one}\``).join(' and ')} backends`,
       origin,
-      hint: 'write rules about requests with `authorization`, or remove it',
+      hint: 'use `authorization` for rules about requests, or remove it',
     }
   }
 }
@@ -174,9 +174,9 @@ export function* checkProviderPolicies({ backends }: Model): Generator<Diagnosti
       yield {
         code: 'PC0221',
         severity: 'warning',
-        message: '`loadBalancer` has no effect on one provider, which has one address',
+        message: '`loadBalancer` has no effect on a single provider, which has one address',
         origin,
-        hint: 'write it at the backend, where it says how the providers of a group share the load',
+        hint: 'set it on the backend, where it controls how the providers of a group share the load',
       }
     }
   }

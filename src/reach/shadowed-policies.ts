@@ -40,17 +40,17 @@ function shadowsAmong(policies: readonly Attached[]): readonly Diagnostic[] {
     if (kind === 'timeout') {
       const { request = 0, backendRequest = 0 } = policy.value as Timeout
       if (request === 0 || backendRequest <= request) continue
-      const hint = 'make `request` longer, retries included, or leave `backendRequest` out'
+      const hint = 'increase `request`, which includes retries, or remove `backendRequest`'
       report(
         policy,
-        '`backendRequest` is longer than `request`, which ends everything before',
+        '`backendRequest` is longer than `request`, which is always reached first',
         hint,
       )
     }
     if (first === undefined || kind === first) continue
     if (!ON_THE_WAY.has(kind) && !ANSWERS.includes(kind)) continue
-    const message = `\`${kind}\` has no effect: \`${first}\` answers every request before`
-    report(policy, message, 'keep one of them, or make two routes')
+    const message = `\`${kind}\` has no effect: \`${first}\` responds to every request first`
+    report(policy, message, 'remove one of them, or use two routes')
   }
   return found
 }

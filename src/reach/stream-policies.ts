@@ -24,18 +24,18 @@ export function* unenforcedOnStreams(model: Model): Generator<Diagnostic> {
     yield {
       code: 'PC0219',
       severity: 'error',
-      message: `nothing enforces \`${policy.kind}\` for connections that are not HTTP`,
+      message: `\`${policy.kind}\` is not supported for connections other than HTTP`,
       origin: policy.origin,
-      hint: 'say in `networkAuthorization` who may connect, or remove it',
+      hint: 'use `networkAuthorization` to control who can connect, or remove it',
     }
   }
   for (const policy of ofMixedGateways(model)) {
     yield {
       code: 'PC0221',
       severity: 'warning',
-      message: `\`${policy.kind}\` has no effect on those listeners of the gateway that are not HTTP`,
+      message: `\`${policy.kind}\` has no effect on the listeners of the gateway that are not HTTP`,
       origin: policy.origin,
-      hint: 'say in `networkAuthorization` who may connect to them',
+      hint: 'use `networkAuthorization` to control who can connect to them',
     }
   }
 }

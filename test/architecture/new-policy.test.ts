@@ -137,7 +137,7 @@ describe('a new policy', () => {
       await writeFile(join(folder, 'trial.ts'), TRIAL)
       assert.deepEqual(JSON.parse(await run(process.execPath, 'trial.ts')), [
         [['x-tag', 'red']],
-        '`tagRequests` has no effect: `directResponse` answers every request before',
+        '`tagRequests` has no effect: `directResponse` responds to every request first',
       ])
       // They fail by their exit code.
       await run(process.execPath, '--test', '--test-isolation=none', ...TESTS)

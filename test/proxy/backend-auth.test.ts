@@ -224,10 +224,10 @@ describe('backendAuth that cannot be', () => {
   for (const [auth, message] of [
     ['{ aws: { secretAccessKey: a } }', /`accessKeyId` is missing/],
     ['{ aws: { accessKeyId: AKIDEXAMPLE } }', /`secretAccessKey` is missing/],
-    ['{ aws: {} }', /nothing enforces `backendAuth` for a backend that is not of the kind `ai`/],
+    ['{ aws: {} }', /`backendAuth` is only supported on `ai` backends/],
     [
       '{ aws: { accessKeyId: AKIDEXAMPLE, secretAccessKey: a } }',
-      /nothing enforces `backendAuth` for a backend that is not of the kind `ai`/,
+      /`backendAuth` is only supported on `ai` backends/,
     ],
     ['{ gcp: {} }', /Google Cloud tokens/],
     ['{ azure: {} }', /one of `explicitConfig`, `implicit` must be set/],

@@ -71,7 +71,7 @@ function settle(
           code: 'PC0311',
           severity: 'warning',
           message: `\`${policy.kind}\` of \`${policy.policy}\` has no effect here`,
-          hint: `\`${first.policy}\` sets it at the same level, and stands first`,
+          hint: `\`${first.policy}\` sets it at the same level and takes precedence`,
         })
         report(said)
       }
@@ -86,13 +86,13 @@ function targetMissing(draft: Draft, { noun, target, place }: Targeted): Diagnos
   const meant = nearestName(target, names)
   return place.diagnose({
     code: 'PC0314',
-    message: `no ${noun} is called \`${target}\``,
+    message: `unknown ${noun} \`${target}\``,
     hint:
       meant !== undefined
         ? `did you mean \`${meant}\`?`
         : names.length === 0
-          ? 'there is none'
-          : `there are: ${names.slice(0, 12).join(', ')}`,
+          ? 'none are defined'
+          : `available: ${names.slice(0, 12).join(', ')}`,
   })
 }
 

@@ -91,8 +91,8 @@ function checkPolicies(report: Report, targeted: readonly Targeted[]): readonly 
 function nameTaken(noun: string, name: string, place: Place): Diagnostic {
   return place.diagnose({
     code: 'PC0303',
-    message: `another ${noun} is called \`${name}\` already`,
-    hint: 'give each a name of its own',
+    message: `another ${noun} is already named \`${name}\``,
+    hint: 'use a unique name for each',
   })
 }
 

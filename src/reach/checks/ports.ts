@@ -50,27 +50,27 @@ function conflictOf(
   if (first === undefined) return undefined
   const { port, protocol } = listener
   if (first.gateway !== gateway) {
-    const message = `port ${port} belongs to the gateway \`${first.gateway}\` already`
-    const hint = 'use another port, or make one gateway with several `listeners`'
+    const message = `port ${port} is already used by gateway \`${first.gateway}\``
+    const hint = 'use another port, or a single gateway with several `listeners`'
     return { key: 'port', message: { code: 'PC0304', message, hint } }
   }
   const other = first.listener.protocol
   if (isEncrypted(protocol) !== isEncrypted(other)) {
-    const message = `${protocol} and ${other} cannot share port ${port}: one has TLS, one has not`
-    const hint = 'give each a port of its own'
+    const message = `${protocol} and ${other} cannot share port ${port}: only one of them uses TLS`
+    const hint = 'use a separate port for each'
     return { key: 'protocol', message: { code: 'PC0305', message, hint } }
   }
   if (!isEncrypted(protocol) && protocol !== other) {
     const message = `${protocol} and ${other} cannot share port ${port}`
-    const hint = 'without TLS nothing tells them apart: give each a port of its own'
+    const hint = 'without TLS their connections cannot be distinguished: use a separate port for each'
     return { key: 'protocol', message: { code: 'PC0306', message, hint } }
   }
   const name = nameOf(listener)
   const twin = others.find((taken) => nameOf(taken.listener) === name)
   if (twin === undefined) return undefined
   const what = listener.hostname === undefined ? 'every hostname' : `\`${listener.hostname}\``
-  const message = `the listener \`${twin.listener.name}\` serves ${what} on port ${port} already`
-  const hint = 'tell them apart by `hostname`'
+  const message = `listener \`${twin.listener.name}\` already serves ${what} on port ${port}`
+  const hint = 'use a different `hostname` for each'
   return { key: 'hostname', message: { code: 'PC0307', message, hint } }
 }
 
@@ -84,7 +84,7 @@ function isEncrypted(protocol: Serving['protocol']): boolean {
 }
 
 function portIsOurs(key: string, { port }: Serving): Conflict {
-  const message = `port ${port} is the one of \`${key}\``
+  const message = `port ${port} is already used by \`${key}\``
   return { key: 'port', message: { code: 'PC0304', message, hint: 'use another port' } }
 }
 

@@ -27,8 +27,8 @@ export function checkReachability(draft: Draft, report: Report): Draft {
 
 function reportUnserved(report: Report, place: Place, { options }: McpBackend): void {
   if (options.statefulMode === 'Stateless') {
-    const message = '`statefulMode: Stateless` is checked, but this version does nothing with it'
-    const hint = 'ids of sessions hold all of their state, so that any replica serves them'
+    const message = '`statefulMode: Stateless` is validated, but has no effect in this version'
+    const hint = 'session IDs contain the whole state of a session, so any replica can serve it'
     const said = { code: 'PC0220', severity: 'warning', message, hint } as const
     report(place.find(['mcp']).diagnose(said, 'key'))
   }
@@ -37,8 +37,8 @@ function reportUnserved(report: Report, place: Place, { options }: McpBackend): 
 /** Where its endpoints are is known to Kubernetes alone, which a file does not ask. */
 function unresolvedService(place: Place, { service, namespace, port }: ServiceBackend): Diagnostic {
   const name = `${service}.${namespace}.svc.cluster.local:${port}`
-  const message = 'endpoints of a `service` are not looked up for a file: routes to it answer 503'
-  const hint = `inside a cluster write \`host: ${name}\``
+  const message = 'the endpoints of a `service` are not looked up in file mode: routes to it respond with 503'
+  const hint = `inside a cluster, use \`host: ${name}\``
   const said = { code: 'PC0220', severity: 'warning', message, hint } as const
   return place.find(['service']).diagnose(said, 'key')
 }
@@ -57,9 +57,9 @@ function checkAction(
     severity: 'warning',
     message:
       action.backends.length === 0
-        ? 'this route has no backend: it answers 500'
-        : 'all backends have the weight 0: this route answers 500',
-    hint: `add a backend, or answer with ${ANSWERS.toReversed()
+        ? 'this route has no backend: it responds with 500'
+        : 'all backends have weight 0: this route responds with 500',
+    hint: `add a backend, or respond with ${ANSWERS.toReversed()
       .map((kind) => `\`${kind}\``)
       .join(' or ')}`,
   })

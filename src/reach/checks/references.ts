@@ -42,8 +42,8 @@ function checkAskable(report: Report, { place, isRouted }: BackendReference, kno
   if (isRouted || (kind !== 'ai' && kind !== 'mcp')) return
   const said = place.diagnose({
     code: 'PC0317',
-    message: `\`${name}\` is of the kind \`${kind}\`, which only routes of HTTP can lead to`,
-    hint: 'name a backend with addresses of its own, or an address with `host`',
+    message: `\`${name}\` is an \`${kind}\` backend, which only HTTP routes can use`,
+    hint: 'use a backend with addresses, or set an address with `host`',
   })
   report(said)
 }
@@ -51,8 +51,8 @@ function checkAskable(report: Report, { place, isRouted }: BackendReference, kno
 function backendHint(name: string, known: readonly string[]): string {
   const meant = nearestName(name, known)
   if (meant !== undefined) return `did you mean \`${meant}\`?`
-  const all = known.length === 0 ? 'there are none' : `there are: ${known.slice(0, 12).join(', ')}`
-  return `list it under \`backends\`; ${all}`
+  const all = known.length === 0 ? 'none are defined' : `available: ${known.slice(0, 12).join(', ')}`
+  return `define it under \`backends\`; ${all}`
 }
 
 /** Gateways that routes are attached to, and the listeners among them that can serve them. */
@@ -113,8 +113,8 @@ function resolveParent(
     report(
       find().diagnose({
         code: 'PC0301',
-        message: `the gateway \`${gateway.name}\` has no listener \`${listener}\``,
-        hint: meant === undefined ? `it has: ${names.join(', ')}` : `did you mean \`${meant}\`?`,
+        message: `gateway \`${gateway.name}\` has no listener \`${listener}\``,
+        hint: meant === undefined ? `available listeners: ${names.join(', ')}` : `did you mean \`${meant}\`?`,
       }),
     )
     return { gateway: gateway.name, listener }
@@ -132,9 +132,9 @@ function resolveParent(
 }
 
 function gatewayHint(names: readonly string[], meant: string | undefined): string {
-  if (names.length === 0) return 'define one: `gateways: {default: {port: 8080}}`'
+  if (names.length === 0) return 'define a gateway: `gateways: {default: {port: 8080}}`'
   if (meant !== undefined) return `did you mean \`${meant}\`?`
-  return `name one with \`gateways\`: ${names.slice(0, 12).join(', ')}`
+  return `available gateways: ${names.slice(0, 12).join(', ')}`
 }
 
 const SERVED = { HTTP: ['HTTP', 'HTTPS'], TCP: ['TCP', 'TLS'] } as const
@@ -158,8 +158,8 @@ function checkParent(
     report(
       find().diagnose({
         code: 'PC0312',
-        message: `\`${here}\` cannot be attached to \`${name}\`, which is ${protocols}`,
-        hint: `write it under \`${other}\`, or attach it to a gateway with ${served.join(' or ')}`,
+        message: `\`${here}\` cannot be attached to \`${name}\`, which uses ${protocols}`,
+        hint: `move it to \`${other}\`, or attach it to a gateway that uses ${served.join(' or ')}`,
       }),
     )
   } else if (!fitting.some((listener) => overlap(listener.hostname, route.hostnames))) {
@@ -168,8 +168,8 @@ function checkParent(
       find().diagnose({
         code: 'PC0313',
         severity: 'warning',
-        message: `no request can reach this route: \`${name}\` serves ${names} only`,
-        hint: 'a name of `hostnames` must be among those of a listener',
+        message: `this route is unreachable: \`${name}\` only serves ${names}`,
+        hint: 'at least one of its `hostnames` must match a listener',
       }),
     )
   }

@@ -289,7 +289,7 @@ export function policyShape(sections: readonly Section[], level: Level, kinds?: 
       shape[key] = schema.optional()
       for (const alias of aliases) {
         const [outer = alias, inner] = alias.split('.')
-        const same = schema.optional().describe(`The same as \`${key}\`.`)
+        const same = schema.optional().describe(`An alias of \`${key}\`.`)
         shape[outer] = inner === undefined ? same : beside(shape[outer], { [inner]: same })
       }
     }
