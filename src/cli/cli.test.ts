@@ -27,7 +27,7 @@ describe('portcullis', () => {
       0,
       /"errors": 0/,
     ],
-    ['says that a file is not there', ['validate', 'no-such.yaml'], 1, /PC0201.*does not exist/],
+    ['says that a file is not there', ['validate', 'no-such.yaml'], 1, /PC0201.*no such file/],
     ['says that it is a folder', ['validate', CASES], 1, /PC0201.*it is a directory/],
   ] as const) {
     it(name, async () => {
@@ -54,7 +54,7 @@ routes:
     )
     assert.equal(code, 0)
     assert.match(out, /warning\[PC0501\]: key `1` of `a` is ignored/)
-    assert.match(out, /warning\[PC0503\]: every token of `a` is refused/)
+    assert.match(out, /warning\[PC0503\]: all tokens from `a` are rejected/)
   })
 
   it('warns of an API key in the file, without showing it, and not of one elsewhere', async () => {
@@ -63,7 +63,7 @@ routes:
 - policies: { apiKey: { keys: [{ key: "${key}" }] } }
   backends: [{ host: 'api:80' }]`
     const { out } = await run(['validate', '-'], file('tell-nobody'))
-    assert.match(out, /warning\[PC0504\].*\n.*standard-input:3:34\n.*hint: write `keyHash/)
+    assert.match(out, /warning\[PC0504\].*\n.*standard-input:3:34\n.*hint: replace it with `keyHash/)
     assert.doesNotMatch(out, /tell-nobody/)
     const environment = { KEY: 'tell-nobody' }
     const input = file('$' + '{KEY}')

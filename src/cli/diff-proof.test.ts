@@ -343,7 +343,7 @@ routes:
       'may be of another issuer',
       ['Strict', 'i'],
       ['Strict', 'i', 'j'],
-      /tokens of .*j are not/,
+      /tokens from issuer .*j are not/,
       '',
     ],
   ] as const) {

@@ -204,7 +204,7 @@ describe('files of cases', () => {
       /^expected a string.* found true/,
       'put it in quotes',
     ],
-    ['{ path: / }', 3, '`expect` is missing', /add it/],
+    ['{ path: / }', 3, '`expect` is missing', /^expected a number/],
     ['{ expect: 20 }', 13, '`expect` must be at least 100', undefined],
     ['{ expect: { statuz: 200 } }', 15, 'unknown field `statuz`', 'did you mean `status`?'],
     ['{ token: old, expect: 200 }', 12, /^expected `valid`, `expired`/, undefined],
