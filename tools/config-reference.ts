@@ -25,28 +25,28 @@ export const configReference: Generator = {
 }
 
 const LEAD = `A configuration is one YAML or JSON file. \`portcullis validate gateway.yaml\` checks it, and
-prints every mistake with its line, column and a way out.
+prints every error with its line, column and a suggested fix.
 
-- **Editors** complete and check files that begin with this line, once
-  \`portcullis schema > portcullis.schema.json\` has put the schema beside them
-  ([config.schema.json](config.schema.json) is the same):
+- **Editors** complete and validate files that start with this line. Create the schema next to
+  them with \`portcullis schema > portcullis.schema.json\`
+  ([config.schema.json](config.schema.json) is identical):
 
   \`\`\`yaml
   # yaml-language-server: $schema=./portcullis.schema.json
   \`\`\`
 
-- **Variables**: \`\${NAME}\` and \`$NAME\` (capitals, digits and underscores) in a value are the
-  environment variable of that name, \`\${NAME:-value}\` has a value for when it is not set, and \`$$\`
-  is a dollar: \`a$$b\` is \`a$b\`. A variable that is not set is an error; only \`$NAME\` in a longer
-  value stays as it is, with a warning, because hashes of passwords have such parts.
+- **Variables**: \`\${NAME}\` and \`$NAME\` (uppercase letters, digits and underscores) in a value
+  are replaced by the environment variable of that name. \`\${NAME:-value}\` provides a default, and
+  \`$$\` is a literal dollar sign: \`a$$b\` is \`a$b\`. A variable that is not set is an error; only
+  \`$NAME\` within a longer value is kept, with a warning, because password hashes contain such
+  sequences.
 - **Durations** are \`500ms\`, \`10s\`, \`1m30s\`; **sizes** are bytes or \`64Ki\`, \`2Mi\`, \`1G\`.
-- **Paths** of files start at the folder of the configuration file; a file that is not there is looked
-  for in the working directory. Files that are named are watched.
-- Words such as \`Strict\` are taken in any case. A key that has no value, and a key that is not
-  known, are errors.
-- A file with an error is rejected as a whole: the gateway does not start with it, or keeps the
-  previous configuration. With \`portcullis run --no-strict\` only the invalid part fails closed: a
-  route responds with 500, and a policy denies what it guards.
+- **Paths** of files are resolved against the folder of the configuration file, then against the
+  working directory. Referenced files are watched.
+- Words such as \`Strict\` are case-insensitive. Keys without a value and unknown fields are errors.
+- If a file contains an error, the whole file is rejected: the gateway does not start with it, or
+  keeps the previous configuration. With \`portcullis run --no-strict\`, only the invalid part fails
+  closed: a route responds with 500, and a policy denies what it guards.
 
 \`…[]\` is an item of a list, \`…{}\` a value of a mapping whose keys are names. A bold key is required.`
 
@@ -67,8 +67,8 @@ function renderPage(schema: JsonSchema): string {
       ([section, levels]) => `${section}: ${levels.join(', ')}`,
     )
     const names = [
-      ...(key === kind ? [] : [`Written \`${key}\`.`]),
-      ...(aliases.length === 0 ? [] : [`Also written ${aliases.map(code).join(', ')}.`]),
+      ...(key === kind ? [] : [`Key: \`${key}\`.`]),
+      ...(aliases.length === 0 ? [] : [`Aliases: ${aliases.map(code).join(', ')}.`]),
     ]
     const lines = [summary(part), ...names, `Can be set on: ${places.join('; ')}.`]
     const example = exampleOf(kind)
@@ -84,8 +84,8 @@ function renderPage(schema: JsonSchema): string {
     '## Parts',
     ...parts,
     '## Kinds of policy',
-    'In the order in which they run. The section says when: `frontend` for a connection, ' +
-      '`traffic` for a request, `backend` once a backend is chosen.',
+    'In the order in which they run. The section says when they run: `frontend` for a connection, ' +
+      '`traffic` for a request, `backend` after a backend is chosen.',
     ...policies,
   ]
   return `${all.join('\n\n')}\n`

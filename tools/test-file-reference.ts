@@ -92,8 +92,8 @@ function* innerRows(part: Part, name: string): Iterable<string> {
 }
 
 const TYPES: Readonly<Record<string, string>> = {
-  string: 'text',
-  integer: 'whole number',
+  string: 'string',
+  integer: 'integer',
   boolean: '`true`, `false`',
   null: '`null`',
   object: 'mapping',

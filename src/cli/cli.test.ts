@@ -63,7 +63,10 @@ routes:
 - policies: { apiKey: { keys: [{ key: "${key}" }] } }
   backends: [{ host: 'api:80' }]`
     const { out } = await run(['validate', '-'], file('tell-nobody'))
-    assert.match(out, /warning\[PC0504\].*\n.*standard-input:3:34\n.*hint: replace it with `keyHash/)
+    assert.match(
+      out,
+      /warning\[PC0504\].*\n.*standard-input:3:34\n.*hint: replace it with `keyHash/,
+    )
     assert.doesNotMatch(out, /tell-nobody/)
     const environment = { KEY: 'tell-nobody' }
     const input = file('$' + '{KEY}')

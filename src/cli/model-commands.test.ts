@@ -135,7 +135,10 @@ describe('what commands say of models', () => {
       ...key({ team: 'eng', allowedModels: ['fast'] }),
     ])
     assert.equal(code, 1)
-    assert.match(out, /denied \(403: authorization: This API key is not allowed to use this model\.\)/)
+    assert.match(
+      out,
+      /denied \(403: authorization: This API key is not allowed to use this model\.\)/,
+    )
   })
 
   it('explain says what guards reject, and what a service would have to say', async () => {

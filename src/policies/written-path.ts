@@ -4,7 +4,7 @@ import { scalar } from './scalars.ts'
 export const requestPath = () =>
   scalar<string>({
     what: 'a path',
-    hint: 'begin with a slash; leave out ? and #, and what no request has: . and .., \\ and %2F',
+    hint: 'start with a slash; do not use ?, #, the segments . and .., \\ or %2F',
     pattern: /^\/[^\s?#]*$/,
     parse: requestPathOf,
   })
@@ -13,7 +13,7 @@ export const requestPath = () =>
 export const sentPath = () =>
   scalar<string>({
     what: 'a path',
-    hint: 'begin with a slash; leave out ? and #',
+    hint: 'start with a slash; do not use ? or #',
     pattern: /^\/[^\s?#]*$/,
     parse: encoded,
   })

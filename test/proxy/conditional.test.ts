@@ -158,7 +158,7 @@ describe('conditions', () => {
   for (const [policies, message] of [
     [
       "{ extAuthz: { conditional: [{ host: 'a:1' }, { condition: 'request.path == \"/\"', host: 'a:1' }] } }",
-      /only the last entry may leave out/,
+      /only the last entry can omit/,
     ],
     ["{ extAuthz: { conditional: [{ condition: 'random() < 0.5', host: 'a:1' }] } }", /PC0116/],
     ["{ extAuthz: { conditional: [{ condition: 'nothing', host: 'a:1' }] } }", /PC0103/],

@@ -5,11 +5,11 @@ const last = '!has(self.conditional[self.conditional.size() - 1].condition)'
 
 export const LAST_MAY_BE_OPEN: Validation = {
   rule: `!has(self.conditional) || ${open} == 0 || (${open} == 1 && ${last})`,
-  message: 'only the last entry of conditional may leave out condition',
+  message: 'only the last entry of conditional can omit condition',
 }
 
 const condition = text(
-  'A CEL expression: when it applies. The last entry may leave it out: then it applies to the rest.',
+  'A CEL expression: when the entry applies. Optional in the last entry, which then applies to all other requests.',
   { maxLength: 16_384 },
 )
 
@@ -17,7 +17,7 @@ const condition = text(
 export function conditionalList(plain: Structural): Structural {
   const entry: Structural = {
     ...plain,
-    description: 'One of them, and when it applies.',
+    description: 'An entry and its condition.',
     properties: { condition, ...plain.properties },
   }
   const what = 'Alternatives: the first entry whose condition is true applies, if any.'
@@ -34,7 +34,7 @@ export function orConditional(plain: Structural): Structural {
   const others = own.map(([key]) => `!has(self.${key})`).join(' && ')
   const alone: Validation = {
     rule: `!has(self.conditional) || (${others})`,
-    message: 'conditional stands alone: what applies otherwise is its last entry',
+    message: 'conditional cannot be combined with other fields: use its last entry as the default',
   }
   const isComplete: Validation = {
     rule: `has(self.conditional) || (${required.map((key) => `has(self.${key})`).join(' && ')})`,

@@ -53,7 +53,7 @@ const extProc = withBackendRef(
   of('extProc', {
     ...NO_TARGET,
     failureMode: words(
-      'What happens if the service cannot be reached or understood.',
+      'What to do if the service is unavailable or sends an invalid message.',
       ['FailClosed', 'FailOpen'],
       'FailClosed',
     ),
@@ -65,7 +65,7 @@ const calledGuard: Structural = withBackendRef(
   toStructural(webhook, {
     target: undefined,
     failureMode: words(
-      'What happens when the service does not respond as it should.',
+      'What to do if the service is unavailable or sends an invalid response.',
       ['Deny', 'Allow'],
       'Deny',
     ),
@@ -121,8 +121,8 @@ const headerFields = (what: string): Structural => ({
   ...list(
     what,
     object('A header.', {
-      'name!': headerName('Its name.'),
-      'value!': { description: 'Its value.', type: 'string', maxLength: 8192 },
+      'name!': headerName('The name of the header.'),
+      'value!': { description: 'The value of the header.', type: 'string', maxLength: 8192 },
     }),
     0,
     16,
@@ -131,22 +131,22 @@ const headerFields = (what: string): Structural => ({
   'x-kubernetes-list-map-keys': ['name'],
 })
 const headerChanges = (what: string, further: Readonly<Record<string, Structural>> = {}) =>
-  object(`Changes headers of the ${what}: first \`remove\`, then \`set\`, then \`add\`.`, {
+  object(`Modifies ${what} headers: first \`remove\`, then \`set\`, then \`add\`.`, {
     ...further,
-    set: headerFields('Headers that get this one value.'),
-    add: headerFields('Headers that get a further value.'),
-    remove: list('Headers to remove.', headerName('Its name.'), 0, 16),
+    set: headerFields('Headers to set, replacing existing values.'),
+    add: headerFields('Headers to add, keeping existing values.'),
+    remove: list('Headers to remove.', headerName('The name of the header.'), 0, 16),
   })
 const computedHeaders: Structural = {
   description:
-    'Headers that get the value of a CEL expression, which may read `response`; removed if it ' +
-    'has no value. Applied after all others.',
+    'Headers to set, as CEL expressions, which can read `response`. A header is removed if its expression ' +
+    'has no value. Applied after all other header changes.',
   type: 'object',
   maxProperties: 16,
   additionalProperties: { type: 'string', minLength: 1, maxLength: 16_384 },
 }
 const headerModifiers = object(
-  'Changes headers. In files these are `requestHeaders` and `responseHeaders`.',
+  'Modifies headers. In configuration files: `requestHeaders` and `responseHeaders`.',
   {
     request: headerChanges('request'),
     response: headerChanges('response', { compute: computedHeaders }),
@@ -156,7 +156,7 @@ const headerModifiers = object(
 
 const version = (what: string) => words(what, ['1.2', '1.3'])
 const sampling = (what: string) =>
-  text(`${what} A share such as \`0.1\`, or a CEL expression.`, { maxLength: 16_384 })
+  text(`${what} A number such as \`0.1\`, or a CEL expression.`, { maxLength: 16_384 })
 
 const certificateRef = (what: string) =>
   object(what, {
@@ -169,12 +169,12 @@ const backendTls: Structural = {
   ...fromFile,
   properties: {
     caCertificateRefs: list(
-      'Certificates of the authorities to trust, in the entry `ca.crt`.',
-      certificateRef('An authority.'),
+      'CA certificates to trust, in the key `ca.crt`.',
+      certificateRef('A CA certificate.'),
       1,
       8,
     ),
-    mtlsCertificateRef: secretRef('The certificate to show to the backend.'),
+    mtlsCertificateRef: secretRef('The client certificate to present to the backend.'),
     ...fromFile.properties,
   },
 }
@@ -184,7 +184,7 @@ const computedFields = (what: string, pseudo: string): Structural => ({
   ...list(
     what,
     object('A header.', {
-      'name!': text(`Its name${pseudo}.`, {
+      'name!': text(`The name of the header${pseudo}.`, {
         maxLength: 256,
         pattern: "^:?[!#$%&'*+\\-.^_`|~0-9A-Za-z]+$",
       }),
@@ -197,20 +197,21 @@ const computedFields = (what: string, pseudo: string): Structural => ({
   'x-kubernetes-list-map-keys': ['name'],
 })
 const computedChanges = (what: string, pseudo: string) =>
-  object(`Changes of the ${what}.`, {
-    set: computedFields('Headers that get this one value.', pseudo),
-    add: computedFields('Headers that get a further value.', ''),
-    remove: list('Headers to remove.', headerName('Its name.'), 0, 16),
-    body: expressionText('A CEL expression for what takes the place of the body.'),
+  object(`Changes to the ${what}.`, {
+    set: computedFields('Headers to set, replacing existing values.', pseudo),
+    add: computedFields('Headers to add, keeping existing values.', ''),
+    remove: list('Headers to remove.', headerName('The name of the header.'), 0, 16),
+    body: expressionText('A CEL expression that returns the new body.'),
     metadata: {
-      description: 'What later policies, backend rules and logs read as `metadata`.',
+      description:
+        'Values that are available to later policies, backend rules and logs as `metadata`.',
       type: 'object',
       maxProperties: 16,
       additionalProperties: { type: 'string', minLength: 1, maxLength: 16_384 },
     },
   })
 const transformation = object(
-  'Changes headers, body and metadata by expressions. In files it is `transformations`.',
+  'Changes headers, bodies and metadata with CEL expressions. In configuration files: `transformations`.',
   {
     request: computedChanges('request', ', `:path` or `:authority`'),
     response: computedChanges('response', ' or `:status`'),
@@ -236,14 +237,14 @@ const tokenExchange = authFromFile.properties?.['oauthTokenExchange'] as Structu
 const backendAuth: Structural = {
   ...authFromFile,
   properties: {
-    secretRef: secretKeyRef('A Secret with the key.', 'Authorization'),
+    secretRef: secretKeyRef('A Secret that contains the key.', 'Authorization'),
     ...authFromFile.properties,
     aws: {
       ...aws,
       required: ['secretRef'],
       properties: {
         secretRef: secretRef(
-          'A Secret with `accessKeyId` and `secretAccessKey`, and `sessionToken` if they are temporary.',
+          'A Secret that contains `accessKeyId` and `secretAccessKey`, and `sessionToken` for temporary credentials.',
         ),
         ...aws.properties,
       },
@@ -252,7 +253,7 @@ const backendAuth: Structural = {
       ...tokenExchange,
       properties: {
         ...tokenExchange.properties,
-        clientSecretRef: secretKeyRef('A Secret with the secret of the client.', 'clientSecret'),
+        clientSecretRef: secretKeyRef('A Secret that contains the client secret.', 'clientSecret'),
       },
       ...validated([atLeastOne('audiences', 'resources')]),
     },
@@ -269,7 +270,7 @@ const agent: Structural = {
     sign: {
       ...signing,
       properties: {
-        secretRef: secretKeyRef('A Secret with the private key in PEM.', 'tls.key'),
+        secretRef: secretKeyRef('A Secret that contains the PEM private key.', 'tls.key'),
         ...signing.properties,
       },
       required: ['secretRef', 'keyId'],
@@ -287,7 +288,7 @@ const accessLog: Structural = {
   ...logFromFile,
   properties: {
     ...logFromFile.properties,
-    otlp: withBackendRef('The collector.', logFromFile.properties?.['otlp'] as Structural),
+    otlp: withBackendRef('The OTLP collector.', logFromFile.properties?.['otlp'] as Structural),
   },
 }
 
@@ -302,10 +303,10 @@ export const FRONTEND: Readonly<Record<string, Structural>> = {
   }),
   http: of('frontendHttp'),
   // The word of others that nothing here does is refused by the API server already.
-  connect: of('connect', { mode: words('Deny: CONNECT gets 405.', ['Deny'], 'Deny') }),
+  connect: of('connect', { mode: words('Deny: CONNECT requests get 405.', ['Deny'], 'Deny') }),
   accessLog,
   tracing: withBackendRef(
-    'The collector.',
+    'The OTLP collector.',
     of('tracing', {
       ...NO_TARGET,
       headers: undefined,
@@ -320,7 +321,9 @@ export const FRONTEND: Readonly<Record<string, Structural>> = {
 export const TRAFFIC: Readonly<Record<string, Structural>> = {
   compression: of('compression'),
   delay: of('delay', {
-    duration: expressionText('A duration, or a CEL expression for one or for milliseconds.'),
+    duration: expressionText(
+      'A duration, or a CEL expression that returns a duration or a number of milliseconds.',
+    ),
   }),
   timeouts: of('timeout'),
   cors: of('cors'),
@@ -355,7 +358,7 @@ export const BACKEND: Readonly<Record<string, Structural>> = {
     ...validated([
       {
         rule: "has(self.hashKey) == (has(self.algorithm) && self.algorithm == 'ConsistentHash')",
-        message: 'hashKey goes with the algorithm ConsistentHash, and only with it',
+        message: 'hashKey must be set if and only if algorithm is ConsistentHash',
       },
     ]),
   },
@@ -364,7 +367,7 @@ export const BACKEND: Readonly<Record<string, Structural>> = {
   connectionLimits: of('connectionLimits'),
   tcp: of('tcp'),
   tls: backendTls,
-  http: of('http', { version: words('The version of HTTP.', ['HTTP1', 'HTTP2']) }),
+  http: of('http', { version: words('The HTTP version.', ['HTTP1', 'HTTP2']) }),
   guardrails,
   a2a: agent,
   ...plain('backend'),
@@ -376,4 +379,6 @@ function plain(section: Section): Readonly<Record<string, Structural>> {
   return Object.fromEntries(own.map(({ kind }) => [kind, toStructural(plainSchema(kind))]))
 }
 
-export const MCP = object('MCP servers and tools.', { 'authorization!': mcpAuthorization })
+export const MCP = object('Policies for MCP servers and tools.', {
+  'authorization!': mcpAuthorization,
+})

@@ -21,7 +21,7 @@ const port = number('The port.', 1, 65_535)
 
 /** Neither a provider nor an MCP server is an agent. */
 const { a2a: _, ...NO_AGENT } = BACKEND
-const providerPolicies = object('For requests to this provider.', NO_AGENT)
+const providerPolicies = object('Policies for requests to this provider.', NO_AGENT)
 
 /** The groups of a file; a provider of its own is the same without them. */
 const { groups, allowEndpoints } = toStructural(aiSchema.options[1], {
@@ -41,8 +41,8 @@ const ai = object(
 const options = toStructural(mcpBackendSchema, { targets: undefined, statefulMode: undefined })
 
 const address = {
-  host: host('Where it is.'),
-  backendRef: backendRef('A backend, in place of `host`.'),
+  host: host('The hostname or IP address.'),
+  backendRef: backendRef('A backend, instead of `host`.'),
   port,
   path: text('The path.', { pattern: '^/\\S*$' }),
 }
@@ -52,11 +52,15 @@ const ADDRESS_RULES = [
 ]
 
 const staticTarget = object(
-  'A server at an address.',
+  'A server at a fixed address.',
   {
     ...address,
-    protocol: words('What it speaks.', ['StreamableHTTP', 'SSE'], 'StreamableHTTP'),
-    policies: object('For requests to this server.', NO_AGENT),
+    protocol: words(
+      'The transport protocol of the server.',
+      ['StreamableHTTP', 'SSE'],
+      'StreamableHTTP',
+    ),
+    policies: object('Policies for requests to this server.', NO_AGENT),
   },
   ...ADDRESS_RULES,
 )
@@ -68,14 +72,14 @@ const apiTarget = object(
     'schema!': object(
       'The OpenAPI document, in JSON or YAML.',
       {
-        configMapRef: configMapKeyRef('A ConfigMap with the document.', 'openapi.yaml'),
+        configMapRef: configMapKeyRef('A ConfigMap that contains the document.', 'openapi.yaml'),
         url: text('The URL to fetch the document from.', {
           pattern: '^https?://[^\\s?#@]+(?:\\?[^\\s#]*)?$',
         }),
       },
       exactlyOne(['configMapRef', 'url']),
     ),
-    policies: object('For requests to this API.', NO_AGENT),
+    policies: object('Policies for requests to this API.', NO_AGENT),
   },
   ...ADDRESS_RULES,
 )
@@ -90,13 +94,13 @@ const pins = object(
       'Enforce',
     ),
     'configMapRef!': configMapKeyRef(
-      'A ConfigMap with the file that `portcullis pin` writes.',
+      'A ConfigMap that contains the file written by `portcullis pin`.',
       'pins.json',
     ),
   },
 )
 
-const mcp = object('MCP servers, as one.', {
+const mcp = object('MCP servers, combined into one.', {
   'targets!': {
     ...list(
       'The servers.',
@@ -113,10 +117,12 @@ const mcp = object('MCP servers, as one.', {
           static: staticTarget,
           openapi: apiTarget,
           selector: object(
-            'Servers by labels.',
+            'Selects servers by labels.',
             {
-              namespaces: labelSelector('The namespaces; that of the backend by default.'),
-              services: labelSelector('The Services.'),
+              namespaces: labelSelector(
+                'The namespaces to select from. Default: the namespace of the backend.',
+              ),
+              services: labelSelector('The Services to select.'),
             },
             atLeastOne('namespaces', 'services'),
           ),
@@ -143,41 +149,44 @@ export const proxyBackend: Kind = {
   plural: 'proxybackends',
   shortName: 'pbe',
   description:
-    'Something that routes lead to and that is no Service: LLM providers, MCP servers, other hosts.',
+    'A destination of routes that is not a Service: LLM providers, MCP servers or other hosts.',
   columns: [
     {
       name: 'Accepted',
       jsonPath: '.status.conditions[?(@.type=="Accepted")].status',
-      description: 'Whether the backend is understood.',
+      description: 'Whether the backend is valid.',
     },
   ],
   spec: object(
-    'What the backend is.',
+    'The backend.',
     {
       ai,
       mcp,
       static: object(
-        'A host, or a socket on the node.',
+        'A host, or a Unix socket on the node.',
         {
-          host: host('Where it is.'),
+          host: host('The hostname or IP address.'),
           port,
-          unixPath: text('The path of a socket.', { pattern: '^/' }),
+          unixPath: text('The path of a Unix socket.', { pattern: '^/' }),
         },
         exactlyOne(['host', 'unixPath']),
-        { rule: 'has(self.host) == has(self.port)', message: 'host and port go together' },
+        { rule: 'has(self.host) == has(self.port)', message: 'host and port must be set together' },
       ),
       dynamicForwardProxy: object('A forward proxy: the address is determined for each request.', {
-        target: text('A CEL expression for `host:port`; by default, the host of the request.', {
-          maxLength: 16_384,
-        }),
+        target: text(
+          'A CEL expression that returns `host:port`. By default, the host of the request.',
+          {
+            maxLength: 16_384,
+          },
+        ),
       }),
-      a2a: object('An agent.', { 'host!': host('Where it is.'), 'port!': port }),
-      policies: object('For requests to this backend.', { ...BACKEND, mcp: MCP }),
+      a2a: object('An A2A agent.', { 'host!': host('The hostname or IP address.'), 'port!': port }),
+      policies: object('Policies for requests to this backend.', { ...BACKEND, mcp: MCP }),
     },
     exactlyOne(['ai', 'mcp', 'static', 'dynamicForwardProxy', 'a2a']),
     {
       rule: '!has(self.policies) || !has(self.policies.mcp) || has(self.mcp)',
-      message: 'policies.mcp goes with mcp, and only with it',
+      message: 'policies.mcp can only be set together with mcp',
     },
   ),
   status: conditionsStatus,

@@ -42,23 +42,23 @@ const targets = (what: string, own: Readonly<Record<string, Structural>>) =>
   object(what, {
     'targets!': list(
       'The models to choose from.',
-      object('A model.', { 'model!': modelName('Its name.'), ...own }),
+      object('A model.', { 'model!': modelName('The name of the model.'), ...own }),
       1,
       64,
     ),
   })
 
 const virtualModel = object(
-  'A name for a choice between models.',
+  'A model name that chooses among other models.',
   {
-    weighted: targets('By weight.', {
-      weight: { ...number('Its share.', 0, 1_000_000), default: 1 },
+    weighted: targets('Choose by weight.', {
+      weight: { ...number('The share of requests.', 0, 1_000_000), default: 1 },
     }),
     failover: targets('Try the next model when one fails.', {
       'priority!': number('The priority. The lowest value is tried first.', 0, 1000),
     }),
     conditional: targets('Choose the first model whose condition is true.', {
-      when: text('A CEL expression; without one it is always true.', { maxLength: 16_384 }),
+      when: text('A CEL condition. Default: always true.', { maxLength: 16_384 }),
     }),
   },
   exactlyOne(['weighted', 'failover', 'conditional']),
@@ -79,65 +79,70 @@ export const proxyModel: Kind = {
   kind: 'ProxyModel',
   plural: 'proxymodels',
   shortName: 'pmodel',
-  description: 'A model that clients can ask for by its name.',
+  description: 'A model that clients can request by name.',
   columns: [
     {
       name: 'Model',
       jsonPath: '.spec.match.model',
       description: 'The model name that clients request.',
     },
-    { name: 'Provider', jsonPath: '.spec.provider', description: 'Who serves it.' },
+    { name: 'Provider', jsonPath: '.spec.provider', description: 'The provider.' },
   ],
   spec: object(
-    'Which model, and who serves it.',
+    'The model and its provider.',
     {
       'parentRefs!': parentRefs,
-      match: object('Which requests it is for.', {
+      match: object('Requests to match.', {
         model: {
           ...modelName(
-            'What clients ask for, with a `*` at one end if need be; the name of the object by default.',
+            'The model name that clients request. Can contain one leading or trailing `*`. Default: the name of the object.',
           ),
           pattern: '^(\\*|\\*?[^*]+|[^*]+\\*)$',
         },
       }),
       visibility: words(
-        'Whether clients may ask for it, or only virtual models.',
+        'Whether clients can request the model directly, or only through virtual models.',
         ['Public', 'Internal'],
         'Public',
       ),
-      provider: words('Who serves it.', PROVIDERS),
+      provider: words('The provider that serves the model.', PROVIDERS),
       model: modelName(
-        'The model to request from the provider; by default, the one that was requested.',
+        "The model to request from the provider. Defaults to the model in the client's request.",
       ),
       baseURL: {
-        ...text('Where the API is.', { pattern: '^https?://[^\\s?#@]+$' }),
+        ...text('The URL of the API.', { pattern: '^https?://[^\\s?#@]+$' }),
       },
-      azure: object('For Azure.', {
-        'resourceName!': text('The resource.'),
-        resourceType: text('Its type.'),
+      azure: object('Azure settings.', {
+        'resourceName!': text('The resource name.'),
+        resourceType: text('The resource type.'),
         apiVersion: text('The API version.'),
-        projectName: text('The project.'),
+        projectName: text('The project name.'),
       }),
-      bedrock: object('For Bedrock.', { region: { ...text('The region.'), default: 'us-east-1' } }),
-      vertexai: object('For Vertex AI.', {
-        'projectId!': text('The project.'),
+      bedrock: object('Bedrock settings.', {
+        region: { ...text('The AWS region.'), default: 'us-east-1' },
+      }),
+      vertexai: object('Vertex AI settings.', {
+        'projectId!': text('The project ID.'),
         region: { ...text('The region.'), default: 'global' },
       }),
-      custom: object('For any other endpoint.', {
-        backendRef: backendRef('A backend in the cluster, in place of `baseURL`.'),
+      custom: object('Settings of a custom provider.', {
+        backendRef: backendRef('A backend in the cluster, instead of `baseURL`.'),
         'formats!': list(
-          'The formats that it speaks.',
-          object('A format.', { 'type!': text('The format.'), path: text('Its path.') }),
+          'The API formats that the provider supports.',
+          object('A format.', {
+            'type!': text('The name of the format.'),
+            path: text('The path of the endpoint.'),
+          }),
           1,
           16,
         ),
       }),
       virtualModel,
-      policies: object('For requests to this model.', {
+      policies: object('Policies for requests to this model.', {
         auth: object(
           'Credentials for the provider.',
           {
-            secretRef: secretKeyRef('A Secret with the key.', 'Authorization'),
+            secretRef: secretKeyRef('A Secret that contains the key.', 'Authorization'),
             aws: auth?.properties?.['aws'] as Structural,
           },
           exactlyOne(['secretRef', 'aws']),
@@ -154,16 +159,16 @@ export const proxyModel: Kind = {
     atMostOne(...Object.keys(OWN_OPTIONS)),
     ...Object.entries(OWN_OPTIONS).map(([key, provider]) => ({
       rule: `!has(self.${key}) || (has(self.provider) && self.provider == '${provider}')`,
-      message: `${key} goes with the provider ${provider}`,
+      message: `${key} can only be set with provider ${provider}`,
     })),
     {
       rule: "!has(self.provider) || self.provider != 'Ollama' || has(self.baseURL)",
-      message: 'baseURL is required for the provider Ollama',
+      message: 'baseURL is required for provider Ollama',
     },
     {
       rule: '!has(self.virtualModel) || !(has(self.policies) || has(self.baseURL))',
       message:
-        'a virtual model has neither policies nor baseURL: those are of the models that it chooses from',
+        'a virtual model cannot have policies or baseURL: set them on the models that it chooses from',
     },
   ),
   status: parentsStatus,

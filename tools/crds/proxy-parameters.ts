@@ -23,16 +23,16 @@ const labels = (what: string): Structural => ({
 
 /** Laid over what the controller makes, as a strategic merge patch. */
 const overlay = (what: string) =>
-  object(`Laid over the ${what} that the controller makes.`, {
-    metadata: object('Further labels and annotations.', {
+  object(`Merged into the ${what} that the controller creates.`, {
+    metadata: object('Additional labels and annotations.', {
       labels: labels('Labels.'),
       annotations: labels('Annotations.'),
     }),
-    spec: opaque('What is different in its spec.'),
+    spec: opaque('Changes to the spec.'),
   })
 
 const quantities: Structural = {
-  description: 'By resource.',
+  description: 'Resources by name.',
   type: 'object',
   maxProperties: 32,
   additionalProperties: {
@@ -49,35 +49,35 @@ export const proxyParameters: Kind = {
   kind: 'ProxyParameters',
   plural: 'proxyparameters',
   shortName: 'ppar',
-  description: 'How proxies of a gateway, or of a gateway class, are started.',
+  description: 'How the proxies of a gateway or gateway class are deployed.',
   columns: [],
   spec: object(
-    'How proxies are started.',
+    'The deployment of proxies.',
     {
-      workload: object('What runs them.', {
+      workload: object('The workload that runs the proxies.', {
         kind: words(
-          'A Deployment, or a DaemonSet for one on each node.',
+          'A Deployment, or a DaemonSet to run one proxy per node.',
           ['Deployment', 'DaemonSet'],
           'Deployment',
         ),
       }),
-      image: object('The image of proxies, where it is not that of the controller.', {
+      image: object('The image of the proxies. Default: the image of the controller.', {
         registry: text('The registry.'),
-        repository: text('The name.'),
+        repository: text('The repository.'),
         tag: text('The tag.', { maxLength: 128 }),
-        digest: text('The digest, in place of the tag.', { pattern: '^sha256:[0-9a-f]{64}$' }),
-        pullPolicy: words('When it is pulled.', ['Always', 'IfNotPresent', 'Never']),
+        digest: text('The digest, instead of the tag.', { pattern: '^sha256:[0-9a-f]{64}$' }),
+        pullPolicy: words('When to pull the image.', ['Always', 'IfNotPresent', 'Never']),
       }),
       env: {
         ...list(
-          'Further variables, as containers have them; they win over those of the controller.',
+          'Additional environment variables of the container. They take precedence over those set by the controller.',
           {
             type: 'object',
             required: ['name'],
             properties: {
               name: text('The name.', { maxLength: 256 }),
               value: { type: 'string', maxLength: 32_768 },
-              valueFrom: opaque('Where the value comes from.'),
+              valueFrom: opaque('The source of the value.'),
             },
           },
           0,
@@ -90,31 +90,34 @@ export const proxyParameters: Kind = {
         requests: quantities,
         limits: quantities,
       }),
-      logging: { ...toStructural(loggingSchema), description: 'How the log looks.' },
-      rawConfig: opaque('A configuration file; what other fields say wins over it.'),
+      logging: { ...toStructural(loggingSchema), description: 'Log settings.' },
+      rawConfig: opaque('A configuration file. Other fields take precedence over it.'),
       shutdown: object(
-        'How long a proxy may take to stop, in seconds.',
+        'How long a proxy can take to stop, in seconds.',
         {
-          'min!': seconds('It goes on taking connections so long.'),
-          'max!': seconds('Connections may go on so long.'),
+          'min!': seconds('How long new connections are still accepted.'),
+          'max!': seconds('How long open connections can continue.'),
         },
-        { rule: 'self.min <= self.max', message: 'min must not be more than max' },
+        { rule: 'self.min <= self.max', message: 'min must not be greater than max' },
       ),
       istio: object('The Istio mesh.', {
         enabled: flag('Whether gateways join the mesh.'),
         caAddress: text('The address of its CA.'),
         trustDomain: text('The trust domain.'),
-        additionalTrustDomains: list('Others that are trusted.', text('A trust domain.'), 0, 16),
+        additionalTrustDomains: list('Additional trusted domains.', text('A trust domain.'), 0, 16),
         clusterId: text('The ID of the cluster.'),
         network: text('The network.'),
       }),
-      modelCatalog: object('Prices of models.', {
+      modelCatalog: object('Model prices.', {
         'sources!': list(
-          'Later ones win.',
+          'The sources. Later ones take precedence.',
           object('A source.', {
-            'configMap!': object('An entry of a ConfigMap.', {
+            'configMap!': object('A key of a ConfigMap.', {
               'name!': text('The name of the ConfigMap.', { maxLength: 253 }),
-              key: { ...text('The entry.', { maxLength: 253 }), default: 'catalog.json' },
+              key: {
+                ...text('The key in the ConfigMap.', { maxLength: 253 }),
+                default: 'catalog.json',
+              },
             }),
           }),
           1,
@@ -125,19 +128,20 @@ export const proxyParameters: Kind = {
       daemonSet: overlay('DaemonSet'),
       service: overlay('Service'),
       serviceAccount: overlay('ServiceAccount'),
-      podDisruptionBudget: overlay('PodDisruptionBudget, which there is none of without this,'),
+      podDisruptionBudget: overlay('PodDisruptionBudget, which is only created if this is set,'),
       horizontalPodAutoscaler: overlay(
-        'HorizontalPodAutoscaler, which there is none of without this,',
+        'HorizontalPodAutoscaler, which is only created if this is set,',
       ),
     },
     atMostOne('deployment', 'daemonSet'),
     {
       rule: "!has(self.daemonSet) || (has(self.workload) && self.workload.kind == 'DaemonSet')",
-      message: 'daemonSet goes with workload.kind DaemonSet',
+      message: 'daemonSet can only be set if workload.kind is DaemonSet',
     },
     {
       rule: "!has(self.workload) || self.workload.kind == 'Deployment' || !(has(self.deployment) || has(self.horizontalPodAutoscaler))",
-      message: 'deployment and horizontalPodAutoscaler go with workload.kind Deployment',
+      message:
+        'deployment and horizontalPodAutoscaler can only be set if workload.kind is Deployment',
     },
   ),
   status: conditionsStatus,

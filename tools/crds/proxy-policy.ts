@@ -39,23 +39,23 @@ const RULES: readonly Validation[] = [
         .join(' || '),
     ),
     message:
-      'a policy is for a Service (group "" ), a Gateway, ListenerSet, HTTPRoute, GRPCRoute, ' +
+      'a policy can target a Service (group "" ), a Gateway, ListenerSet, HTTPRoute, GRPCRoute, ' +
       `TLSRoute or TCPRoute (group ${GATEWAY_API}), a ProxyBackend (group portcullis.dev) or an ` +
       'InferencePool (group inference.networking.k8s.io)',
   },
   {
     rule: `!has(self.frontend) || (${everyTarget((target) => isOneOf(target, GATEWAY_API, ['Gateway']))})`,
-    message: 'frontend is about connections: it takes a Gateway as its target, and nothing else',
+    message: 'frontend applies to connections: its target must be a Gateway',
   },
   {
     rule: `!has(self.traffic) || (${everyTarget((target) => isOneOf(target, GATEWAY_API, [...GATEWAYS, ...ROUTES]))})`,
     message:
-      'traffic takes a Gateway, ListenerSet, HTTPRoute or GRPCRoute as its target; for a Service ' +
-      'or a ProxyBackend use backend.authorization, or target the route that leads there',
+      'the target of traffic must be a Gateway, ListenerSet, HTTPRoute or GRPCRoute; for a Service ' +
+      'or a ProxyBackend, use backend.authorization or target the route',
   },
   {
     rule: `has(self.frontend) || (${everyTarget((target) => `!has(${target}.port)`)})`,
-    message: 'port of a target goes with frontend, and only with it',
+    message: 'port of a target can only be set together with frontend',
   },
 ]
 
@@ -69,7 +69,7 @@ export const proxyPolicy: Kind = {
   kind: 'ProxyPolicy',
   plural: 'proxypolicies',
   shortName: 'ppol',
-  description: 'Who may do what: rules and settings for gateways, routes and backends.',
+  description: 'Rules and settings for gateways, routes and backends.',
   labels: { [`${GATEWAY_API}/policy`]: 'Direct' },
   columns: [
     {
@@ -83,23 +83,23 @@ export const proxyPolicy: Kind = {
       description: 'The name of the first target.',
     },
     condition('Accepted', 'Whether the policy is valid.'),
-    condition('Attached', 'Whether the policy reaches a gateway.'),
+    condition('Attached', 'Whether the policy is attached to a gateway.'),
     { ...condition('RulesHealthy', 'Whether every rule can match.'), name: 'Healthy' },
-    condition('Programmed', 'Whether proxies run the policy.'),
+    condition('Programmed', 'Whether the proxies run the policy.'),
   ],
   spec: object(
-    'What the policy is for, and what it says.',
+    'The targets and contents of the policy.',
     {
       targetRefs,
       targetSelectors,
       frontend: object(
-        'For connections, before any data is proxied.',
+        'Policies for connections, before any data is proxied.',
         FRONTEND,
         atLeastOne(...Object.keys(FRONTEND)),
       ),
-      traffic: object('For requests.', TRAFFIC, atLeastOne(...Object.keys(TRAFFIC))),
+      traffic: object('Policies for requests.', TRAFFIC, atLeastOne(...Object.keys(TRAFFIC))),
       backend: object(
-        'For requests once their backend is chosen.',
+        'Policies for requests after their backend is chosen.',
         { ...BACKEND, mcp: MCP },
         atLeastOne(...Object.keys(BACKEND), 'mcp'),
       ),

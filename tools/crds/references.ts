@@ -1,7 +1,7 @@
 import { atMostOne, list, number, object, type Structural, text, words } from './structural.ts'
 
 const group = (initial: string): Structural => ({
-  description: 'The API group; empty for the core one.',
+  description: 'The API group. Empty for the core group.',
   type: 'string',
   maxLength: 253,
   pattern: '^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
@@ -20,8 +20,11 @@ export const backendRef = (what: string): Structural =>
       group: group(''),
       kind: { ...text('The kind.', KIND), default: 'Service' },
       'name!': objectName('The name.'),
-      namespace: text('The namespace; another one needs a ReferenceGrant there.', NAMESPACE),
-      port: number('The port; a Service must have one.', 1, 65_535),
+      namespace: text(
+        'The namespace. A different namespace requires a ReferenceGrant there.',
+        NAMESPACE,
+      ),
+      port: number('The port. Required for a Service.', 1, 65_535),
     },
     {
       rule: "self.group != '' || self.kind != 'Service' || has(self.port)",
@@ -33,21 +36,21 @@ export const backendRef = (what: string): Structural =>
 export const secretKeyRef = (what: string, key: string): Structural =>
   object(what, {
     'name!': objectName('The name of the Secret.'),
-    key: { ...text('The entry.', { maxLength: 253 }), default: key },
+    key: { ...text('The key in the Secret.', { maxLength: 253 }), default: key },
   })
 
 /** An entry of a ConfigMap in the namespace of the object. */
 export const configMapKeyRef = (what: string, key: string): Structural =>
   object(what, {
     'name!': objectName('The name of the ConfigMap.'),
-    key: { ...text('The entry.', { maxLength: 253 }), default: key },
+    key: { ...text('The key in the ConfigMap.', { maxLength: 253 }), default: key },
   })
 
 export const secretRef = (what: string): Structural =>
   object(what, { 'name!': objectName('The name of the Secret.') })
 
 export const matchLabels: Structural = {
-  description: 'Labels that all must be there.',
+  description: 'Labels that must all match.',
   type: 'object',
   minProperties: 1,
   maxProperties: 64,
@@ -58,10 +61,10 @@ export const labelSelector = (what: string): Structural => ({
   ...object(what, {
     matchLabels: { ...matchLabels, minProperties: 0 },
     matchExpressions: list(
-      'Conditions that all must hold.',
+      'Conditions that must all be met.',
       object('A condition.', {
         'key!': text('The label.', { maxLength: 317 }),
-        'operator!': words('The comparison.', ['In', 'NotIn', 'Exists', 'DoesNotExist']),
+        'operator!': words('The operator.', ['In', 'NotIn', 'Exists', 'DoesNotExist']),
         values: list('The values.', { type: 'string', maxLength: 63 }, 0, 64),
       }),
       0,
@@ -70,14 +73,14 @@ export const labelSelector = (what: string): Structural => ({
   }),
 })
 
-const sectionName = text('A part of the target: a listener, a rule, a port, a provider.', {
+const sectionName = text('A section of the target: a listener, rule, port or provider.', {
   maxLength: 253,
 })
 
 /** What a policy is for: objects by name. */
 export const targetRefs: Structural = {
   ...list(
-    'What the policy is for, in its own namespace.',
+    'The objects that the policy applies to, in its own namespace.',
     object(
       'An object.',
       {
@@ -85,7 +88,7 @@ export const targetRefs: Structural = {
         'kind!': text('The kind.', KIND),
         'name!': objectName('The name.'),
         sectionName,
-        port: number('A port of the gateway; for `frontend` alone.', 1, 65_535),
+        port: number('A port of the gateway. Only for `frontend`.', 1, 65_535),
       },
       atMostOne('sectionName', 'port'),
     ),
@@ -98,7 +101,7 @@ export const targetRefs: Structural = {
 /** The same by labels. */
 export const targetSelectors: Structural = {
   ...list(
-    'What the policy is for, by labels, in its own namespace.',
+    'The objects that the policy applies to, selected by labels, in its own namespace.',
     object(
       'Objects.',
       {
@@ -106,7 +109,7 @@ export const targetSelectors: Structural = {
         'kind!': text('The kind.', KIND),
         'matchLabels!': matchLabels,
         sectionName,
-        port: number('A port of the gateway; for `frontend` alone.', 1, 65_535),
+        port: number('A port of the gateway. Only for `frontend`.', 1, 65_535),
       },
       atMostOne('sectionName', 'port'),
     ),
@@ -118,7 +121,7 @@ export const targetSelectors: Structural = {
 
 export const parentRefs: Structural = {
   ...list(
-    'The gateways, or rules of routes, that it belongs to.',
+    'The gateways, or rules of routes, to attach to.',
     object('A parent.', {
       group: group('gateway.networking.k8s.io'),
       kind: { ...words('The kind.', ['Gateway', 'ListenerSet', 'HTTPRoute']), default: 'Gateway' },

@@ -7,10 +7,10 @@ const remoteKeys = object(
   'The URL to fetch the key set from.',
   {
     url: text('The address of the key set.', { pattern: '^https?://[^\\s?#@]+(?:\\?[^\\s#]*)?$' }),
-    backendRef: backendRef('A backend that serves the key set. With `jwksPath`.'),
-    jwksPath: text('The path of the key set at the backend.', { pattern: '^/\\S*$' }),
+    backendRef: backendRef('A backend that serves the key set. Requires `jwksPath`.'),
+    jwksPath: text('The path of the key set on the backend.', { pattern: '^/\\S*$' }),
     cacheDuration: {
-      ...text('How long a fetched key set is fresh.', {
+      ...text('How long a fetched key set is cached.', {
         maxLength: 32,
         pattern: '^([0-9]{1,9}(\\.[0-9]{1,3})?(h|ms|m|s)){1,4}$',
       }),
@@ -20,12 +20,12 @@ const remoteKeys = object(
   exactlyOne(['url', 'backendRef']),
   {
     rule: 'has(self.jwksPath) == has(self.backendRef)',
-    message: 'jwksPath goes with backendRef, and only with it',
+    message: 'jwksPath and backendRef must be set together',
   },
 )
 
 export const keySet = object(
-  'The keys that tokens are signed with.',
+  'The keys that verify tokens.',
   {
     inline: text('The key set as a JSON string.', { minLength: 2, maxLength: 65_536 }),
     remote: remoteKeys,
@@ -41,8 +41,8 @@ const jwtFromFile = of('jwtAuthentication', {
   jwtValidationOptions: undefined,
   leeway: undefined,
   provider: words(
-    'The kind of identity provider, which the gateway presents to MCP clients. With ' +
-      '`resourceMetadata` and one of `providers`.',
+    'The type of identity provider that the gateway presents to MCP clients. Requires ' +
+      '`resourceMetadata` and a single entry in `providers`.',
     IDENTITY_PROVIDERS,
   ),
   clientSecret: undefined,
@@ -53,7 +53,7 @@ const jwtAuthentication: Structural = {
   properties: {
     ...jwtFromFile.properties,
     clientSecretRef: secretKeyRef(
-      'A Secret with the secret of the client whose id is `clientId`. For Entra.',
+      'A Secret that contains the secret of the client in `clientId`. For Entra.',
       'clientSecret',
     ),
   },
@@ -64,7 +64,10 @@ const basicWithSecret: Structural = {
   ...basicAuthentication,
   properties: {
     ...basicAuthentication.properties,
-    secretRef: secretKeyRef('The users and their hashes, as `htpasswd` writes them.', '.htaccess'),
+    secretRef: secretKeyRef(
+      'A Secret that contains users and password hashes in htpasswd format.',
+      '.htaccess',
+    ),
   },
   ...validated([exactlyOne(['users', 'secretRef'])]),
 }
@@ -75,9 +78,9 @@ const apiKeyAuthentication: Structural = {
   ...apiKeys,
   properties: {
     ...apiKeys.properties,
-    secretRef: secretRef('A Secret whose entries are keys.'),
-    secretSelector: selector('Secrets whose entries are keys.'),
-    configMapSelector: selector('ConfigMaps whose entries are digests of keys.'),
+    secretRef: secretRef('A Secret whose values are API keys.'),
+    secretSelector: selector('Selects Secrets whose values are API keys.'),
+    configMapSelector: selector('Selects ConfigMaps whose values are digests of API keys.'),
   },
   ...validated([exactlyOne(['secretRef', 'secretSelector', 'configMapSelector'])]),
 }
@@ -89,11 +92,11 @@ export const oidc: Structural = {
   properties: {
     ...oidcFromFile.properties,
     clientSecretRef: secretKeyRef(
-      'A Secret with the secret of the client. None: a public client, with PKCE.',
+      'A Secret that contains the client secret. Omit it for a public client, which uses PKCE.',
       'clientSecret',
     ),
     cookieSecretRef: secretKeyRef(
-      'A Secret with the key of session cookies: 64 random hexadecimal digits.',
+      'A Secret that contains the key of session cookies: 64 random hexadecimal digits.',
       'OIDC_COOKIE_SECRET',
     ),
   },
@@ -112,7 +115,7 @@ export const authentication: Structural = {
     ...several.properties,
     anyOf: list(
       'Authentication methods, tried in this order. One valid credential is enough.',
-      object('A way to sign in.', ways, exactlyOne(Object.keys(ways))),
+      object('An authentication method.', ways, exactlyOne(Object.keys(ways))),
       1,
       16,
     ),

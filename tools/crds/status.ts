@@ -5,23 +5,28 @@ const TIME = { type: 'string', format: 'date-time' }
 /** Conditions as all of Kubernetes has them. */
 const conditions: Structural = {
   ...list(
-    'What is known of it.',
+    'The conditions of the object.',
     object('A condition.', {
-      'type!': { description: 'What it is about.', type: 'string', maxLength: 316 },
+      'type!': { description: 'The type of the condition.', type: 'string', maxLength: 316 },
       'status!': {
-        description: 'Whether it holds.',
+        description: 'The status of the condition.',
         type: 'string',
         enum: ['True', 'False', 'Unknown'],
       },
-      'reason!': { description: 'Why, in a word.', type: 'string', minLength: 1, maxLength: 1024 },
-      'message!': { description: 'Why, in words.', type: 'string', maxLength: 32_768 },
+      'reason!': {
+        description: 'A machine-readable reason.',
+        type: 'string',
+        minLength: 1,
+        maxLength: 1024,
+      },
+      'message!': { description: 'A human-readable message.', type: 'string', maxLength: 32_768 },
       observedGeneration: {
-        description: 'The generation that was looked at.',
+        description: 'The generation that the condition is based on.',
         type: 'integer',
         format: 'int64',
         minimum: 0,
       },
-      'lastTransitionTime!': { description: 'When it changed last.', ...TIME },
+      'lastTransitionTime!': { description: 'When the condition last changed.', ...TIME },
     }),
     0,
     8,
@@ -30,24 +35,24 @@ const conditions: Structural = {
   'x-kubernetes-list-map-keys': ['type'],
 }
 
-export const conditionsStatus = object('What the controller says of it.', { conditions })
+export const conditionsStatus = object('The status reported by the controller.', { conditions })
 
 const reference: Structural = object('The object.', {
   group: { description: 'The API group.', type: 'string', maxLength: 253 },
   kind: { description: 'The kind.', type: 'string', maxLength: 63 },
   'name!': { description: 'The name.', type: 'string', maxLength: 253 },
   namespace: { description: 'The namespace.', type: 'string', maxLength: 63 },
-  sectionName: { description: 'A part of it.', type: 'string', maxLength: 253 },
-  port: { description: 'A port of it.', type: 'integer', format: 'int32' },
+  sectionName: { description: 'A section of the object.', type: 'string', maxLength: 253 },
+  port: { description: 'A port of the object.', type: 'integer', format: 'int32' },
 })
 
 function statusBy(member: string, ref: string, what: string): Structural {
   const entries = list(
     what,
-    object('What one controller says.', {
+    object('The status reported by one controller.', {
       [`${ref}!`]: reference,
       'controllerName!': {
-        description: 'Who says so.',
+        description: 'The name of the controller.',
         type: 'string',
         minLength: 1,
         maxLength: 253,
@@ -57,7 +62,7 @@ function statusBy(member: string, ref: string, what: string): Structural {
     0,
     32,
   )
-  return object('What controllers say of it.', {
+  return object('The status reported by controllers.', {
     [member]: { ...entries, 'x-kubernetes-list-type': 'atomic' },
   })
 }
@@ -66,8 +71,8 @@ function statusBy(member: string, ref: string, what: string): Structural {
 export const policyStatus = statusBy(
   'ancestors',
   'ancestorRef',
-  'For each gateway that it reaches.',
+  'The status for each gateway that the policy applies to.',
 )
 
 /** Of something that belongs to gateways or routes, for each of them. */
-export const parentsStatus = statusBy('parents', 'parentRef', 'For each parent.')
+export const parentsStatus = statusBy('parents', 'parentRef', 'The status for each parent.')

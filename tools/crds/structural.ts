@@ -172,7 +172,7 @@ export function exactlyOne(keys: readonly string[]): Validation {
 }
 
 export function atMostOne(...keys: readonly string[]): Validation {
-  return { rule: `${countOf(keys)} <= 1`, message: `at most one of ${listOf(keys)} may be set` }
+  return { rule: `${countOf(keys)} <= 1`, message: `at most one of ${listOf(keys)} can be set` }
 }
 
 export function atLeastOne(...keys: readonly string[]): Validation {

@@ -16,7 +16,7 @@ export const failureMode = () =>
     )
     .describe(
       'What to do if the service is unavailable or sends an invalid response: `Deny` rejects the ' +
-        'call with 503, `Allow` admits it. `failClosed` and `failOpen` mean the same.',
+        'call with 503, `Allow` admits it. `failClosed` and `failOpen` are aliases.',
     )
 
 const timeout = () => duration().prefault('5s').describe('The timeout of calls to the service.')

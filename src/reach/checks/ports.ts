@@ -62,7 +62,8 @@ function conflictOf(
   }
   if (!isEncrypted(protocol) && protocol !== other) {
     const message = `${protocol} and ${other} cannot share port ${port}`
-    const hint = 'without TLS their connections cannot be distinguished: use a separate port for each'
+    const hint =
+      'without TLS their connections cannot be distinguished: use a separate port for each'
     return { key: 'protocol', message: { code: 'PC0306', message, hint } }
   }
   const name = nameOf(listener)

@@ -37,7 +37,8 @@ function reportUnserved(report: Report, place: Place, { options }: McpBackend): 
 /** Where its endpoints are is known to Kubernetes alone, which a file does not ask. */
 function unresolvedService(place: Place, { service, namespace, port }: ServiceBackend): Diagnostic {
   const name = `${service}.${namespace}.svc.cluster.local:${port}`
-  const message = 'the endpoints of a `service` are not looked up in file mode: routes to it respond with 503'
+  const message =
+    'the endpoints of a `service` are not looked up in file mode: routes to it respond with 503'
   const hint = `inside a cluster, use \`host: ${name}\``
   const said = { code: 'PC0220', severity: 'warning', message, hint } as const
   return place.find(['service']).diagnose(said, 'key')

@@ -51,7 +51,8 @@ function checkAskable(report: Report, { place, isRouted }: BackendReference, kno
 function backendHint(name: string, known: readonly string[]): string {
   const meant = nearestName(name, known)
   if (meant !== undefined) return `did you mean \`${meant}\`?`
-  const all = known.length === 0 ? 'none are defined' : `available: ${known.slice(0, 12).join(', ')}`
+  const all =
+    known.length === 0 ? 'none are defined' : `available: ${known.slice(0, 12).join(', ')}`
   return `define it under \`backends\`; ${all}`
 }
 
@@ -114,7 +115,10 @@ function resolveParent(
       find().diagnose({
         code: 'PC0301',
         message: `gateway \`${gateway.name}\` has no listener \`${listener}\``,
-        hint: meant === undefined ? `available listeners: ${names.join(', ')}` : `did you mean \`${meant}\`?`,
+        hint:
+          meant === undefined
+            ? `available listeners: ${names.join(', ')}`
+            : `did you mean \`${meant}\`?`,
       }),
     )
     return { gateway: gateway.name, listener }

@@ -190,7 +190,7 @@ function readTwins(reading: Reading, node: SectionNode, place: PolicyPlace): rea
     const twin = inline.find((other) => kind !== undefined && kindAt(other, place) === kind)
     if (kind === undefined || twin === undefined) return []
     const message = `\`${key}\` is set twice, under \`policies\` and next to it`
-    const said = { code: 'PC0216', message, hint: 'keep one of them' }
+    const said = { code: 'PC0216', message, hint: 'remove one of them' }
     const at = node.inner('policies', key)
     return [invalidPolicy(at, kind, place, [complain(reading, at, said, 'key')])]
   })

@@ -18,7 +18,7 @@ export function readOlderPolicies(reading: Reading, policies: OlderPolicies): re
     if (newer !== undefined) {
       const older = `config.${path.join('.')}`
       const message = `\`${older}\` and \`frontendPolicies.${newer}\` configure the same thing`
-      const hint = `keep \`frontendPolicies.${newer}\`: \`${older}\` is its older form`
+      const hint = `remove \`${older}\`, which is the older form`
       complain(reading, node, { code: 'PC0216', message, hint }, 'key')
     }
     const value = policies[kind]
