@@ -157,7 +157,7 @@ const decisions = z.strictObject({
         .min(1)
         .max(4096)
         .describe(
-          'The path of the file. Relative paths are resolved against the folder of this file.',
+          'The path of the file. Relative paths are resolved against the folder of the configuration file.',
         ),
       maxSize: byteSize().prefault('100Mi').describe('The size at which the file is rotated.'),
       maxFiles: z

@@ -25,7 +25,7 @@ export const databaseSettings = z
       .optional()
       .describe(
         'A local copy of the stored changes, used to start while the database is unavailable. Relative ' +
-          'paths are resolved against the folder of this file. Secrets in it are encrypted.',
+          'paths are resolved against the folder of the configuration file. Secrets in it are encrypted.',
       ),
   })
   .optional()
@@ -43,7 +43,7 @@ export const budgetSettings = z
       .optional()
       .describe(
         'A file that keeps usage across restarts and crashes, for a single gateway. Relative ' +
-          'paths are resolved against the folder of this file. Takes precedence over `database`.',
+          'paths are resolved against the folder of the configuration file. Takes precedence over `database`.',
       ),
   })
   .prefault({})
@@ -58,7 +58,7 @@ export const userTokenSettings = z
       .optional()
       .describe(
         'A file that keeps the tokens across restarts, for a single gateway. Relative paths are ' +
-          'resolved against the folder of this file. Takes precedence over `database`. Requires `session.key`.',
+          'resolved against the folder of the configuration file. Takes precedence over `database`. Requires `session.key`.',
       ),
   })
   .prefault({})
