@@ -32,7 +32,7 @@ function renderIndex(): string {
     )
   })
   const lead =
-    'Every message carries a code that never changes its meaning. An error rejects the part that it is about, which then fails closed; a warning or an info does not.'
+    'Every message has a code whose meaning never changes. An error rejects the resource that it concerns, which then fails closed; a warning or info does not.'
   return `${NOTICE}\n\n# Messages by code\n\n${lead}\n\n${groups.join('\n\n')}\n`
 }
 

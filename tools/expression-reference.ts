@@ -28,7 +28,7 @@ function variablesPage(): string {
   return [
     '# Variables',
     NOTE,
-    'What an expression can read depends on where it is used. A variable or field that is not set is an error when it is read: a rule that reads it does not match. Test with `has(x.y)` first, or write `x.?y`.',
+    'What an expression can read depends on where it is used. A variable or field that is not set is an error when it is read: a rule that reads it does not match. Test for presence with `has(x.y)`, or use `x.?y`.',
     `| | ${stages.join(' | ')} |\n|---|${'---|'.repeat(stages.length)}\n${rows.join('\n')}`,
     ...names.map((name) => variableSection(name, stages)),
   ]
@@ -47,9 +47,9 @@ function variableSection(name: string, stages: readonly Stage[]): string {
   const rows = found.map((one) => one.rows).reduce((a, b) => (b.length > a.length ? b : a))
   const few = found.filter((one) => one.rows.length < rows.length)
   const less = few.map(
-    ({ stage, rows: own }) => ` In \`${stage}\` there is only ${own.map(nameOf).join(', ')}.`,
+    ({ stage, rows: own }) => ` In \`${stage}\`, only ${own.map(nameOf).join(', ')} are available.`,
   )
-  const head = `## \`${name}\`\n\n${sentence(variable.doc)} Set ${variable.set}.${less.join('')}`
+  const head = `## \`${name}\`\n\n${sentence(variable.doc)} ${variable.set === 'always' ? 'Always set' : `Set ${variable.set}`}.${less.join('')}`
   if (rows.length === 0) return `${head} Its type is \`${showType(variable.type)}\`.`
   return `${head}\n\n| field | type | set | meaning |\n|---|---|---|---|\n${rows.join('\n')}`
 }
@@ -75,7 +75,7 @@ function functionsPage(): string {
   return [
     '# Functions',
     NOTE,
-    'All functions are there at every stage. Besides them: the operators of CEL, the macros `has`, `all`, `exists`, `exists_one`, `map`, `filter`, `transformList`, `transformMap`, `transformMapEntry` (each with one or two variables where CEL has both), `sortBy`, `mapValues`, `filterKeys`, `with`, `cel.bind`, and the optional forms `x.?y`, `x[?i]`, `optMap`, `optFlatMap`. `A` and `B` are any type. Regular expressions are RE2: no backreferences, and linear time on any text.',
+    'All functions are available at every stage, and so are the operators of CEL, the macros `has`, `all`, `exists`, `exists_one`, `map`, `filter`, `transformList`, `transformMap`, `transformMapEntry` (with one or two variables if CEL supports both), `sortBy`, `mapValues`, `filterKeys`, `with`, `cel.bind`, and the optional forms `x.?y`, `x[?i]`, `optMap`, `optFlatMap`. `A` and `B` stand for any type. Regular expressions use RE2 syntax: back-references are not supported, and matching takes linear time.',
     FALLBACKS,
     ...LIBRARIES.map((library) => {
       const rows = library.functions
@@ -97,14 +97,14 @@ const FALLBACKS = `## Values that may be missing
 
 | form | result |
 |---|---|
-| \`default(x, y)\` | \`x\`; \`y\` if \`x\` is null or reads a variable, field or key that is not there. Any other error of \`x\`, such as malformed JSON or an error inside a macro, remains an error |
-| \`coalesce(a, b, …)\` | the first that is neither null nor an error of any kind; null if there is none and one of them is null |
+| \`default(x, y)\` | \`x\`; \`y\` if \`x\` is null or reads a variable, field or key that is missing. Any other error of \`x\`, such as malformed JSON or an error inside a macro, remains an error |
+| \`coalesce(a, b, …)\` | the first argument that is neither null nor an error; otherwise null if one of them is null |
 | \`x.?y.orValue(z)\` | the same as \`default(x.y, z)\`, but null counts as a value |
-| \`x.with(v, e)\` | \`e\`, in which \`v\` is \`x\`; an error if \`x\` is one. \`cel.bind(v, x, e)\` is an error only if \`e\` reads \`v\` |
-| \`map.mapValues(v, e)\` | the map with \`e\` for each value \`v\` |
-| \`map.filterKeys(k, test)\` | the entries whose key passes the test |
+| \`x.with(v, e)\` | \`e\` with \`v\` bound to \`x\`; an error if \`x\` is an error. \`cel.bind(v, x, e)\` is an error only if \`e\` reads \`v\` |
+| \`map.mapValues(v, e)\` | the map with each value \`v\` replaced by \`e\` |
+| \`map.filterKeys(k, test)\` | the entries for whose key the test is true |
 
-Arguments that are not needed are not evaluated. \`random()\` (from 0 up to 1) and \`uuid()\` (a random version 4 UUID) differ from call to call and are rejected in rules ([PC0116](../errors/PC0116.md)).`
+Arguments that are not needed are not evaluated. \`random()\` (from 0 up to 1) and \`uuid()\` (a random version 4 UUID) return a different value with each call and are not allowed in rules ([PC0116](../errors/PC0116.md)).`
 
 function signature(name: string, { receiver, params, result, variadic }: Overload): string {
   const shown = params.map(showType)

@@ -28,7 +28,7 @@ const SOURCE = {
   address: [
     T.IP,
     'always',
-    'the IP address of the client, after applying the PROXY protocol and trusted hops; an IP address, not a string',
+    'the address of the client, after applying the PROXY protocol and trusted hops; an IP address, not a string',
   ],
   port: [T.INT, 'always', 'the port of the client; 0 if trusted hops do not provide it'],
   rawAddress: [
@@ -136,7 +136,7 @@ const part = struct('part', {
 
 const tool = struct('tool', {
   target: [T.STRING, 'always', 'the name of the server'],
-  name: [T.STRING, 'always', 'the name on that server'],
+  name: [T.STRING, 'always', 'the name of the tool on that server'],
   arguments: [
     JSON_MAP,
     'if the tool is called; unknown if tools are listed',
@@ -195,7 +195,7 @@ const cost = struct('cost', {
   output: [T.DOUBLE, PRICED, 'the cost of response tokens, without reasoning'],
   cacheRead: [T.DOUBLE, PRICED, 'the cost of tokens read from the prompt cache'],
   cacheWrite: [T.DOUBLE, PRICED, 'the cost of tokens written to the prompt cache'],
-  reasoning: [T.DOUBLE, PRICED, 'reasoning'],
+  reasoning: [T.DOUBLE, PRICED, 'the cost of reasoning tokens'],
 })
 
 const MODEL_RESPONSE = {

@@ -274,7 +274,7 @@ describe('transformations that cannot be', () => {
       /PC0104 `response` is not available in transf/,
     ],
     ['{ request: { set: { x-a: nothing } } }', /PC0103/],
-    ['{ request: { set: { transfer-encoding: "\'a\'" } } }', /cannot be changed here/],
+    ['{ request: { set: { transfer-encoding: "\'a\'" } } }', /cannot be changed/],
     ['{ request: { set: { ":method": "\'a\'" } } }', /invalid header name/],
     ['{ response: { set: { ":path": "\'a\'" } } }', /invalid header name/],
     ['{ request: { remove: [":path"] } }', /invalid header name/],
