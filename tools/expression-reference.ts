@@ -75,7 +75,7 @@ function functionsPage(): string {
   return [
     '# Functions',
     NOTE,
-    'All functions are available at every stage, and so are the operators of CEL, the macros `has`, `all`, `exists`, `exists_one`, `map`, `filter`, `transformList`, `transformMap`, `transformMapEntry` (with one or two variables if CEL supports both), `sortBy`, `mapValues`, `filterKeys`, `with`, `cel.bind`, and the optional forms `x.?y`, `x[?i]`, `optMap`, `optFlatMap`. `A` and `B` stand for any type. Regular expressions use RE2 syntax: back-references are not supported, and matching takes linear time.',
+    'All functions are available at every stage, and so are the operators of CEL, the macros `has`, `all`, `exists`, `exists_one`, `map`, `filter`, `transformList`, `transformMap`, `transformMapEntry` (with one or two variables if CEL supports both), `sortBy`, `mapValues`, `filterKeys`, `with`, `cel.bind`, and the optional forms `x.?y`, `x[?i]`, `optMap`, `optFlatMap`. `A` and `B` are arbitrary types. Regular expressions use RE2 syntax: back-references are not supported, and matching takes linear time.',
     FALLBACKS,
     ...LIBRARIES.map((library) => {
       const rows = library.functions
