@@ -133,7 +133,7 @@ describe('external authorization by gRPC', () => {
       const before = gateway.lines.length
       const { status, got } = await gateway.get('/', { 'x-user': 'spoof' })
       assert.deepEqual([status, got], [403, undefined])
-      assert.match(JSON.stringify(gateway.lines.slice(before)), /cannot be written/)
+      assert.match(JSON.stringify(gateway.lines.slice(before)), /cannot be sent/)
     })
   }
 

@@ -261,7 +261,7 @@ describe('an API that OpenAPI describes', () => {
         mcp: { targets: [{ name: 'a', openapi: { host: 'a:80', schema } }] },
       })
       const { diagnostics } = loadText(text, 'gateway.yaml', { environment: {} }).result
-      assert.match(diagnostics.map(({ message }) => message).join(), /not a document of OpenAPI 3/)
+      assert.match(diagnostics.map(({ message }) => message).join(), /not an OpenAPI 3 document/)
     }
   })
 })

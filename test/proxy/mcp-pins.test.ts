@@ -115,7 +115,7 @@ describe('pinned tools', () => {
     const [record] = gateway.decisions()
     assert.ok(record)
     assert.deepEqual([record.cause, record.verdict, record.skipped], ['pin', 'denied', true])
-    assert.match(record.reason ?? '', /`files`.*`echo` has another description/)
+    assert.match(record.reason ?? '', /`files`.*`echo` has a different description/)
     assert.match(renderDecision(record, painter(false)), /hidden[\s\S]*run `portcullis pin`/)
     assert.ok(gateway.lines.some((line) => line.includes('another description')))
     assert.equal(await call('echo'), 'Unknown tool: echo')
