@@ -117,7 +117,7 @@ describe('pinned tools', () => {
     assert.deepEqual([record.cause, record.verdict, record.skipped], ['pin', 'denied', true])
     assert.match(record.reason ?? '', /`files`.*`echo` has a different description/)
     assert.match(renderDecision(record, painter(false)), /hidden[\s\S]*run `portcullis pin`/)
-    assert.ok(gateway.lines.some((line) => line.includes('another description')))
+    assert.ok(gateway.lines.some((line) => line.includes('a different description')))
     assert.equal(await call('echo'), 'Unknown tool: echo')
     const [called] = gateway.decisions()
     assert.deepEqual([called?.cause, called?.skipped], ['pin', undefined])
