@@ -17,7 +17,7 @@ function hasColours(): boolean {
 // Whoever reads what is printed may have seen enough: `portcullis validate … | head`.
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') return
-  process.stderr.write(`portcullis: the output cannot be written: ${sentenceOf(error)}\n`)
+  process.stderr.write(`portcullis: cannot write the output: ${sentenceOf(error)}\n`)
   process.exit(1)
 })
 

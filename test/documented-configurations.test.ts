@@ -28,7 +28,7 @@ describe('configurations in the documentation', () => {
   it('are found, and what is wrong with them', () => {
     const text = `\`\`\`yaml\nroutes:\n- policies: { authorization: { rules: [{ allow: "jwt.sub == 'a'" }] } }\n  backends: [{ host: 'a:80' }]\n\`\`\``
     assert.deepEqual(configurationsIn(text).map(errorsOf), [
-      ['AZ001 `jwt` is never set here: this rule never matches, so it admits nobody'],
+      ['AZ001 `jwt` is never set here: this rule never matches, so it admits no requests'],
     ])
   })
 })

@@ -38,7 +38,7 @@ function renderIndex(): string {
 
 function renderPage(record: CodeRecord, group: string): string {
   const { code, severity, title, explanation, example } = record
-  const where = example.stage === undefined ? '' : ` (in a rule about a ${example.stage})`
+  const where = example.stage === undefined ? '' : ` (in a ${example.stage} rule)`
   return `${NOTICE}
 
 # ${code}: ${title}

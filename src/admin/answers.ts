@@ -63,7 +63,7 @@ export function readinessResponses(
   const config: Answer = (_, response) => {
     const { served, rejected } = digests
     const more = rejected === undefined ? '' : `rejected ${rejected}\n`
-    if (served === undefined) text(response, 404, 'no file is served\n')
+    if (served === undefined) text(response, 404, 'no configuration is served\n')
     else text(response, 200, `${served}\n${more}`)
   }
   return new Map([
@@ -99,7 +99,11 @@ export function adminResponses(
       async (request, response) => {
         const caller = isForeign(request) ? undefined : await authenticate(request)
         if (caller === undefined || !hasRole(caller, 'viewer')) {
-          text(response, 401, 'send the token that the gateway printed: Authorization: Bearer …\n')
+          text(
+            response,
+            401,
+            'send the token that the gateway printed at startup: Authorization: Bearer …\n',
+          )
           return
         }
         const { model, settings, diagnostics } = status()
@@ -114,10 +118,10 @@ export function adminResponses(
 const OVERVIEW = `portcullis admin
 
 /ui/                the Admin UI, for browsers
-/config_dump        what runs, without secrets
-/api/openapi.json   what the admin API can do
-/api/health         whether the gateway serves, and the state of its storage
+/config_dump        the running configuration, without secrets
+/api/openapi.json   the description of the admin API
+/api/health         the state of the gateway and its storage
 /api/config         the configuration: baseline, effective, resources, history
-/api/decisions      what was decided, the newest first: ?policy= &verdict= &stage= &since= &limit=
-/api/lint           what is wrong with the policies, as portcullis lint says it
+/api/decisions      recorded decisions, newest first: ?policy= &verdict= &stage= &since= &limit=
+/api/lint           policy findings, as in portcullis lint
 `

@@ -54,12 +54,12 @@ export function loginPages(sessions: LoginSessions, failed: (detail: string) => 
           return redirect(response, await sessions.finish(`?${query}`, cookie), failed)
         case 'POST logout':
           // A page elsewhere could sign somebody out, and then in as another.
-          if (isForeign(request)) return text(response, 403, 'a page of another origin sent this\n')
+          if (isForeign(request)) return text(response, 403, 'cross-origin requests are rejected\n')
           return redirect(response, await sessions.logout(cookie, '/'), failed)
         case 'POST backchannel-logout':
           return backChannel(request, response, sessions, failed)
         default:
-          return text(response, 404, `there is nothing at ${path}\n`)
+          return text(response, 404, `unknown path ${path}\n`)
       }
     },
   }
@@ -90,7 +90,7 @@ async function backChannel(
 ): Promise<void> {
   const form = await readForm(request)
   const token = form?.get('logout_token')
-  if (typeof token !== 'string') return text(response, 400, 'send a logout_token\n')
+  if (typeof token !== 'string') return text(response, 400, 'logout_token is required\n')
   const problem = await sessions.logoutByProvider(token)
   if (problem !== undefined) failed(problem.detail)
   response.writeHead(problem?.status ?? 200, GUARDED)

@@ -43,7 +43,7 @@ export async function serve(
   }
   const server = createServer(patience, (request, response) => {
     if (checksHost && !isOwnName(request.headers.host ?? '', names)) {
-      text(response, 421, 'use localhost, an IP address or the name of this machine\n')
+      text(response, 421, 'use localhost, an IP address or the hostname of this machine\n')
       return
     }
     const path = (request.url ?? '/').split('?', 1)[0] as string
@@ -52,10 +52,10 @@ export async function serve(
       return
     }
     const answer = responses.get(path) ?? nearestFolder(responses, path)
-    if (answer === undefined) text(response, 404, `there is nothing at ${path}\n`)
+    if (answer === undefined) text(response, 404, `unknown path ${path}\n`)
     else if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('allow', 'GET, HEAD')
-      text(response, 405, 'only GET\n')
+      text(response, 405, 'method not allowed; available: GET\n')
     } else void run(answer, request, response, broke)
   })
   server.keepAliveTimeout = 65_000
@@ -110,9 +110,9 @@ export async function listen(
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
     const where = address.kind === 'unix' ? address.path : `${address.host}:${address.port}`
-    const why = code === 'EADDRINUSE' ? 'another process has it' : (error as Error).message
-    const hint = 'stop what listens there, or choose another address'
-    const message = `nothing can listen at ${where}: ${why}`
+    const why = code === 'EADDRINUSE' ? 'the address is already in use' : (error as Error).message
+    const hint = 'stop the process that listens there, or use another address'
+    const message = `cannot listen on ${where}: ${why}`
     return { code: 'PC0401', severity: 'error', message, hint, origin }
   }
 }

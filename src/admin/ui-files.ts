@@ -114,7 +114,7 @@ function sendFile(
   const plain = files.get(name)
   const type = TYPES[/\.[a-z]+$/.exec(name)?.[0] ?? '']
   if (plain === undefined || type === undefined || name === 'index.html') {
-    text(response, 404, 'there is no such file: reload the page\n')
+    text(response, 404, 'file not found: reload the page\n')
     return
   }
   const accepted = request.headers['accept-encoding'] ?? ''

@@ -95,10 +95,10 @@ function beyondRules({ points }: Entry, who: 'anyone' | 'anonymous'): readonly s
   const authentications = points.flatMap((point) => point.authentications)
   const found = authentications
     .filter(({ value }) => !passes.includes((value as { readonly mode?: string }).mode ?? ''))
-    .map(({ kind }) => `what \`${kind}\` accepts`)
+    .map(({ kind }) => `the credentials that \`${kind}\` accepts`)
   const { listener } = points[0]?.where ?? {}
   if (listener !== undefined && clientsOf(listener) !== undefined) {
-    found.push('which client certificates are accepted')
+    found.push('the client certificates that are accepted')
   }
   return found
 }
@@ -150,7 +150,7 @@ function conditionOf(text: string): Condition {
 
 /** The first condition on the way that is not looked into. */
 function reasonOf({ match, points }: Entry, isTooMuch: boolean): string {
-  if (isTooMuch) return 'the rules are too many to be looked into together'
+  if (isTooMuch) return 'there are too many rules to analyze together'
   const placed = points
     .flatMap(conditionsAt)
     .filter((one) => !('isEnforced' in one) || one.isEnforced === true)
@@ -160,7 +160,7 @@ function reasonOf({ match, points }: Entry, isTooMuch: boolean): string {
   ]
   for (const { term, text, parts = [] } of conditions) {
     const [part] = [...partsNotCovered(term, text), ...parts.map(({ id }) => id)]
-    if (part !== undefined) return `\`${part}\` is not of a form that is looked into`
+    if (part !== undefined) return `\`${part}\` cannot be analyzed`
   }
-  return 'every example that was found is decided by something else'
+  return 'a different part of the configuration decides every example that was found'
 }

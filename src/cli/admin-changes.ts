@@ -73,7 +73,9 @@ const COMPARED: ReadonlySet<string> = new Set([...RESOURCE_KINDS, 'config', '$sc
 
 function wholeOf(file: string, terminal: Terminal): Whole | undefined {
   if (isManifests(file))
-    throw new UsageError(`${file} has manifests: --admin takes a file of a gateway`)
+    throw new UsageError(
+      `${file} contains Kubernetes manifests; --admin accepts only a gateway configuration file`,
+    )
   const { environment } = terminal
   const text = file === '-' ? terminal.readInput() : readText(file)
   const { value: document, diagnostics } = readDocument(text, { file, environment, how: 'whole' })
@@ -83,7 +85,9 @@ function wholeOf(file: string, terminal: Terminal): Whole | undefined {
   const whole = (document.value ?? {}) as Whole
   const other = Object.keys(whole).find((key) => !COMPARED.has(key))
   if (other === undefined) return whole
-  throw new UsageError(`${file}: \`${other}\` cannot be compared with what a gateway serves`)
+  throw new UsageError(
+    `${file}: \`${other}\` cannot be compared with the configuration of a running gateway`,
+  )
 }
 
 function refuse(

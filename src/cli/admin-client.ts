@@ -43,7 +43,7 @@ async function ask(
   sent?: object,
 ): Promise<object | string> {
   const url = urlOf(admin, path)
-  if (url === undefined) return `${admin} is not a URL, and not a host and a port`
+  if (url === undefined) return `${admin} is neither a URL nor a host:port address`
   const { [TOKEN]: token } = environment
   const headers = {
     ...(token === undefined ? {} : { authorization: `Bearer ${token.trim()}` }),
@@ -58,7 +58,7 @@ async function ask(
   } catch (error) {
     const { cause, message } = error as Error
     const why = cause instanceof Error ? sentenceOf(cause) : message
-    return `the admin API at ${admin} cannot be reached: ${why}`
+    return `cannot reach the admin API at ${admin}: ${why}`
   }
 }
 

@@ -43,9 +43,9 @@ export async function openAdmin(
       {
         code: 'PC0407',
         severity: 'error',
-        message: `\`${VARIABLE}\` is not a token of at least ${MIN_LENGTH} printable characters`,
+        message: `\`${VARIABLE}\` must have at least ${MIN_LENGTH} printable characters`,
         origin: { kind: 'object', object: 'environment', field: VARIABLE },
-        hint: 'make one with `openssl rand -hex 32`',
+        hint: 'generate one with `openssl rand -hex 32`',
       },
     ]
   }
@@ -54,7 +54,7 @@ export async function openAdmin(
   const isOpen = admin.kind !== 'tcp' || isLoopback(admin.host)
   if (given !== undefined || isOpen) return { ...access, authenticate: authenticateBy(given) }
   const token = randomBytes(24).toString('base64url')
-  err(`the token of the admin API, which is not printed again: ${token}\n`)
+  err(`Admin API token (shown only once): ${token}\n`)
   return { ...access, authenticate: authenticateBy(token) }
 }
 

@@ -11,28 +11,29 @@ import { FORMAT, formatOf, readArgs } from './read-args.ts'
 
 export const audit = defineCommand({
   name: 'audit',
-  summary: 'check files of decisions for changes, gaps and missing ends',
+  summary: 'check decision files for changed, missing and truncated records',
   help: `portcullis audit verify FILE... [--head HEAD] [--format text|json]
 portcullis audit head FILE...
 
-Each line of a file of decisions carries its own digest and that of the line before it.
-verify finds lines that were changed, removed, added or moved, and files that were cut
-off; name all files of a chain, in any order. A log that was not closed is intact up to
-its last line only: lines after it may be missing. And the digests have no key, so that
-somebody who can write to the folder can compute them anew. Against both, keep the head,
-which \`audit head\` prints, where no one can change it, and give it to verify.
+Each line of a decision file carries its own digest and the digest of the line before it.
+verify detects lines that were changed, removed, added or moved, and files that were
+truncated. Pass all files of a chain, in any order. If the log was not closed, it is known
+to be intact only up to its last line: later lines may be missing. The digests are not
+keyed, so anyone who can write to the folder can recompute them. To protect against both,
+store the head, which \`audit head\` prints, where no one can change it, and pass it to
+verify.
 
-  --head HEAD   the chain must have this line, as 41:5e88…
-  --format json the report as one object; --json for short
+  --head HEAD   the chain must contain this line, for example 41:5e88…
+  --format json print the report as one object; short form: --json
 
-Exit code: 0 if the chain is whole and the log was closed, 3 if it is intact up to its last
-line and the log was not closed (its gateway is running, or was killed), 1 if something is
-wrong or a file cannot be read, 2 for a usage error. head exits with 0 or 1 alone.`,
+Exit code: 0 if the chain is intact and the log was closed, 3 if the chain is intact up to
+its last line and the log was not closed (its gateway is running, or was killed), 1 if the
+chain is broken or a file cannot be read, 2 for a usage error. head exits only with 0, 1 or 2.`,
   run: async (args, terminal) => {
     const { values, positionals } = parse(args)
     const [what, ...files] = positionals
-    if (what !== 'verify' && what !== 'head') throw new UsageError('say verify or head')
-    if (files.length === 0) throw new UsageError('name the files of decisions')
+    if (what !== 'verify' && what !== 'head') throw new UsageError('specify verify or head')
+    if (files.length === 0) throw new UsageError('specify at least one decision file')
     const report = await read(files, values.head)
     if (typeof report === 'string') {
       terminal.err(`portcullis audit: ${report}\n`)
@@ -53,11 +54,11 @@ async function read(
   head: string | undefined,
 ): Promise<ChainReport | string> {
   if (head !== undefined && !/^\d+:[0-9a-f]{64}$/.test(head)) {
-    throw new UsageError('a head is a number, a colon and 64 hexadecimal digits')
+    throw new UsageError('a head consists of a number, a colon and 64 hexadecimal digits')
   }
   try {
     const folder = files.find((file) => statSync(file, { throwIfNoEntry: false })?.isDirectory())
-    if (folder !== undefined) return `${folder} cannot be read: it is a folder`
+    if (folder !== undefined) return `cannot read ${folder}: it is a folder`
     return await verifyChain(files, head)
   } catch (error) {
     return unreadable(error)
@@ -67,7 +68,7 @@ async function read(
 /** Not of a broken chain: its head says nothing. */
 function reportHead({ head, state }: ChainReport, { out, err }: Terminal): number {
   if (head === undefined || state === 'broken') {
-    err('portcullis audit: the chain is broken; `portcullis audit verify` says where\n')
+    err('portcullis audit: the chain is broken; run `portcullis audit verify` to see where\n')
     return 1
   }
   out(`${head}\n`)
@@ -82,14 +83,14 @@ function renderReport(report: ChainReport, { colour }: Terminal): string {
     return `${paint('bad', kind)} ${place}${paint('title', message)}`
   })
   const said = notes.map((note) => `${paint('warn', 'note')} ${paint('faint', note)}`)
-  const lost = dropped === 0 ? '' : `, ${dropped} more were left out when they came too fast`
+  const lost = dropped === 0 ? '' : `, ${dropped} more were dropped because they arrived too fast`
   const sum = `${lines} lines, ${decisions} decisions${lost}`
   const end = report.head === undefined || report.state === 'broken' ? [] : [`head ${report.head}`]
   return `${[...found, ...said, `${verdictOf(report, paint)}: ${sum}`, ...end].join('\n')}\n`
 }
 
 function verdictOf({ state, intactUpTo }: ChainReport, paint: Paint): string {
-  if (state === 'whole') return paint('good', 'the chain is whole')
+  if (state === 'whole') return paint('good', 'the chain is intact')
   if (state === 'broken') return paint('bad', 'the chain is broken')
   return paint('warn', `intact up to ${intactUpTo}; the log was not closed`)
 }

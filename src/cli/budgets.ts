@@ -25,9 +25,9 @@ export async function openBudgets(
       return {
         code: 'PC0418',
         severity: 'error',
-        message: `the file of budgets cannot be used: ${error instanceof Error ? error.message : error}`,
+        message: `cannot use the budget file: ${error instanceof Error ? error.message : error}`,
         origin: { kind: 'object', object: file, field: 'config.budgets.file' },
-        hint: 'what was used of budgets would be lost; see to it that it can be read and written',
+        hint: 'budget usage would be lost; make sure that the gateway can read and write the file',
       }
     }
   }

@@ -25,7 +25,7 @@ export function codePage(word: string, { colour, width = MAX_WIDTH }: Terminal):
   const text = explanation
     .split('\n')
     .flatMap((line) => (/^(\s|```|\|)/.test(line) ? [line] : wrapLine(line, columns)))
-  const where = example.stage === undefined ? '' : ` (in a rule about a ${example.stage})`
+  const where = example.stage === undefined ? '' : ` (in a ${example.stage} rule)`
   return [
     ...wrapLine(`${code}: ${title}`, columns).map((line) => paint('title', line)),
     paint(severity === 'error' ? 'bad' : 'warn', severity),

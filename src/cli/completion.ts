@@ -7,10 +7,10 @@ export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export function completionOf(commands: () => readonly Command[]): Command {
   return defineCommand({
     name: 'completion',
-    summary: 'print what makes a shell complete commands and options',
+    summary: 'print a shell completion script',
     help: `portcullis completion bash|zsh|fish
 
-Prints a script for the shell:
+Prints the completion script for a shell:
 
   bash   portcullis completion bash > /etc/bash_completion.d/portcullis
   zsh    portcullis completion zsh > "\${fpath[1]}/_portcullis"
@@ -22,7 +22,7 @@ Exit code: 0, or 2 for a usage error.`,
       const [word, ...more] = positionals
       const shell = SHELLS.find((one) => one === word)
       if (shell === undefined || more.length > 0) {
-        throw new UsageError('name a shell: bash, zsh or fish')
+        throw new UsageError('specify a shell: bash, zsh or fish')
       }
       out(SCRIPTS[shell](commands()))
       return 0
@@ -33,7 +33,7 @@ Exit code: 0, or 2 for a usage error.`,
 export const SCRIPTS: Readonly<
   Record<(typeof SHELLS)[number], (commands: readonly Command[]) => string>
 > = {
-  bash: (commands) => `# bash completion of portcullis
+  bash: (commands) => `# bash completion for portcullis
 _portcullis() {
   local word=\${COMP_WORDS[COMP_CWORD]} options=
   if [ "$COMP_CWORD" -eq 1 ]; then
@@ -69,7 +69,7 @@ ${commands.map((one) => `    ${one.name}) _arguments '*:file:_files' ${optionsOf
 _portcullis "$@"
 `,
   fish: (commands) =>
-    `# fish completion of portcullis
+    `# fish completion for portcullis
 ${commands
   .flatMap((one) => [
     `complete -c portcullis -n __fish_use_subcommand -f -a ${one.name} -d ${quoted(one.summary)}`,

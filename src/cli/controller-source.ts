@@ -39,7 +39,9 @@ function originOf(address: string): string {
   const url = URL.parse(address)
   const isPlain = url?.pathname === '/' && url.search === '' && url.username === ''
   if (!isPlain || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
-    throw new UsageError(`\`${address}\` is not an address such as https://controller:9978`)
+    throw new UsageError(
+      `\`${address}\` is not a valid address; expected a URL such as https://controller:9978`,
+    )
   }
   return url.origin
 }
@@ -53,9 +55,9 @@ export function onlySettings(file: string, model: Model): readonly Diagnostic[] 
   return sections.map((field) => ({
     code: 'PC0804',
     severity: 'error',
-    message: `\`${field}\` is not served, because the configuration comes from a controller`,
+    message: `\`${field}\` is ignored because the configuration comes from a controller`,
     origin: { kind: 'object', object: file, field },
-    hint: 'keep only `config` in the file, or run without `--xds` and PORTCULLIS_XDS_ADDRESS',
+    hint: 'keep only `config` in the file, or remove `--xds` and PORTCULLIS_XDS_ADDRESS',
   }))
 }
 

@@ -22,28 +22,28 @@ const KINDS = Object.keys(READERS)
 
 export const convert = defineCommand({
   name: 'convert',
-  summary: 'write a configuration of another gateway as one for this one',
+  summary: 'convert the configuration of another gateway',
   help: `portcullis convert FILE [--from KIND] [-o FILE] [--format text|json]
 
-Reads a configuration of another gateway, writes one for this gateway, and lists what could
-not be carried over. If something that guards a route is not understood, the route denies all
-requests until you write a rule for it.
+Reads the configuration of another gateway, writes the equivalent for this gateway, and lists
+everything that could not be converted. If a setting that guards a route cannot be converted,
+the route denies all requests until you write a rule for it.
 
       --from KIND     ${KINDS.join(', ')};
-                      by default what the file looks like
-  -o, --output FILE   where to (default: the standard output)
+                      detected from the file by default
+  -o, --output FILE   output file (default: standard output)
       --format FORMAT text (default), or json: the configuration and the list
-      --json          short for --format json
+      --json          short form of --format json
 
-Exit code: 0 if everything was carried over, 1 if something was not or the file cannot be
-read, 2 for a usage error.`,
+Exit code: 0 if everything was converted, 1 if something was not or the file cannot be read,
+2 for a usage error.`,
   run: (args, { out, err, readInput }) => {
     const { file, from, output, isJson } = parse(args)
     let text: string
     try {
       text = file === '-' ? readInput() : readFileSync(file, 'utf8')
     } catch (error) {
-      err(`portcullis convert: ${file} cannot be read: ${sentenceOf(error)}\n`)
+      err(`portcullis convert: cannot read ${file}: ${sentenceOf(error)}\n`)
       return 1
     }
     let conversion: Conversion
@@ -63,12 +63,12 @@ read, 2 for a usage error.`,
       try {
         writeFileSync(output, written)
       } catch (error) {
-        err(`portcullis convert: ${output} cannot be written: ${whyUnwritable(error)}\n`)
+        err(`portcullis convert: cannot write ${output}: ${whyUnwritable(error)}\n`)
         return 1
       }
     }
     if (!isJson && lost.length > 0) {
-      err(`Not carried over:\n${lost.map((one) => `  ${renderLost(file, one)}\n`).join('')}`)
+      err(`Not converted:\n${lost.map((one) => `  ${renderLost(file, one)}\n`).join('')}`)
     }
     return lost.length === 0 ? 0 : 1
   },
@@ -93,7 +93,7 @@ function guess(file: string, text: string): string {
   if (extname(file) === '.conf' || /^\s*(server|http|upstream)\b[^\n]*\{/m.test(text))
     return 'nginx'
   throw new UsageError(
-    `the kind of ${file} is not clear: name it with --from (${KINDS.join(', ')})`,
+    `cannot detect the kind of ${file}: specify it with --from (${KINDS.join(', ')})`,
   )
 }
 
@@ -112,10 +112,10 @@ function parse(args: readonly string[]) {
   const { from, output, format = 'text' } = values
   const files = [...(values.file === undefined ? [] : [values.file]), ...positionals]
   const [file] = files
-  if (file === undefined || files.length > 1) throw new UsageError('name one file')
+  if (file === undefined || files.length > 1) throw new UsageError('specify exactly one file')
   if (from !== undefined && !KINDS.includes(from)) {
     throw new UsageError(`unknown kind \`${from}\`; available: ${KINDS.join(', ')}`)
   }
-  if (!['text', 'json'].includes(format)) throw new UsageError('--format is text or json')
+  if (!['text', 'json'].includes(format)) throw new UsageError('--format must be text or json')
   return { file, from, output, isJson: values.json === true || format === 'json' }
 }

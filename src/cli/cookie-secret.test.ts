@@ -36,9 +36,9 @@ function call(
 
 describe('the secret of cookies', () => {
   for (const [what, secret, message] of [
-    ['missing', '', /needs the variable `OIDC_COOKIE_SECRET`/],
-    ['short', 'abc123', /is not a random key of 64 hexadecimal digits/],
-    ['typed', 'ab'.repeat(32), /is not a random key of 64 hexadecimal digits/],
+    ['missing', '', /requires the environment variable `OIDC_COOKIE_SECRET`/],
+    ['short', 'abc123', /must be a random key of 64 hexadecimal digits/],
+    ['typed', 'ab'.repeat(32), /must be a random key of 64 hexadecimal digits/],
   ] as const) {
     it(`keeps the gateway from starting if it is ${what}`, () => {
       const { status, said } = call('run', { oidc: OIDC }, { OIDC_COOKIE_SECRET: secret })

@@ -13,7 +13,7 @@ export function cookieSecretProblems(
   const { [COOKIE_SECRET]: secret = '' } = environment
   if (isCookieSecret(secret)) return []
   if (secret === '' && settings?.adminAuth === undefined) return []
-  const needs = '`config.adminAuth.oidc` needs the variable'
+  const needs = '`config.adminAuth.oidc` requires the environment variable'
   return [
     {
       code: 'PC0407',
@@ -21,9 +21,9 @@ export function cookieSecretProblems(
       message:
         secret === ''
           ? `${needs} \`${COOKIE_SECRET}\`, which is not set`
-          : `\`${COOKIE_SECRET}\` is not a random key of 64 hexadecimal digits`,
+          : `\`${COOKIE_SECRET}\` must be a random key of 64 hexadecimal digits`,
       origin: { kind: 'object', object: 'environment', field: COOKIE_SECRET },
-      hint: 'make one with `openssl rand -hex 32`, the same for all replicas',
+      hint: 'generate one with `openssl rand -hex 32` and use the same key for all replicas',
     },
   ]
 }

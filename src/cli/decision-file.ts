@@ -32,9 +32,9 @@ export async function openDecisionFile(
     return {
       code: 'PC0403',
       severity: 'error',
-      message: `the file of decisions cannot be used: ${sentenceOf(error)}`,
+      message: `cannot use the decision file: ${sentenceOf(error)}`,
       origin: { kind: 'object', object: configuration, field: 'config.decisions.file' },
-      hint: `looked for ${path}`,
+      hint: `path: ${path}`,
     }
   }
 }

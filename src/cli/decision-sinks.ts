@@ -76,6 +76,6 @@ async function openTable(
   return new DecisionTable<DecisionRecord>({
     url: database?.url.secret.trim() ?? '',
     dropped: (records) => drops.inc(records),
-    failed: (error) => log.warn('decisions', { error: 'records cannot be stored', detail: error }),
+    failed: (error) => log.warn('decisions', { error: 'cannot store records', detail: error }),
   })
 }

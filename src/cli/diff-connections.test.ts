@@ -67,8 +67,8 @@ describe('what portcullis diff says of client certificates', () => {
 
   it('does not call proven what clients with a bad certificate see', async () => {
     const { out } = await diffOf(listener(tls('')), listener(tls(optional)))
-    assert.match(out, /not known whether something is newly denied/)
-    assert.match(out, /closed with a bad one/)
+    assert.match(out, /not known whether any request is newly denied/)
+    assert.match(out, /connections with an invalid one are closed/)
     assert.doesNotMatch(out, /newly admitted or/)
   })
 
@@ -229,7 +229,7 @@ routes:
 
   it('does not take the proxy for the client', async () => {
     const { out } = await diffOf(file(1), file(1, DENY))
-    assert.match(out, /not known whether something is newly denied/)
+    assert.match(out, /not known whether any request is newly denied/)
     const { out: without } = await diffOf(file(0), file(0, DENY))
     assert.equal(without, 'nothing changes: proven for every request\n')
   })
@@ -281,7 +281,7 @@ routes:
   it('does not know what depends on chance', async () => {
     const own = onlyIf('random() < 0.5')
     const { out } = await diffOf(file(own, less), file(own, more))
-    assert.match(out, /not known whether something is newly admitted or newly denied/)
+    assert.match(out, /not known whether any request is newly admitted or newly denied/)
     assert.match(out, /a condition of `directResponse`/)
   })
 })

@@ -87,6 +87,9 @@ describe('how connections may begin, in portcullis diff', () => {
   it('is not known of what is not HTTP', async () => {
     const { shown, untold } = await opened(V2, OPTIONAL, '', 'protocol: TCP')
     assert.deepEqual(shown, [])
-    assert.match(untold.join('\n'), /`proxyProtocol` differs, and of connections that are not HTTP/)
+    assert.match(
+      untold.join('\n'),
+      /`proxyProtocol` differs, which is not analyzed for connections other than HTTP/,
+    )
   })
 })

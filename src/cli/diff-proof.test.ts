@@ -93,7 +93,7 @@ routes:
   ] as const) {
     it(`names what differs and is not accounted for: ${what}`, async () => {
       const { out, code } = await diffOf(old, now, '--fail-on-newly-admitted')
-      assert.match(out, /not known whether something is newly admitted or newly denied/)
+      assert.match(out, /not known whether any request is newly admitted or newly denied/)
       assert.match(out, part)
       assert.equal(code, 1)
     })
@@ -301,7 +301,7 @@ routes:
         `policies: { authorization: { rules: [{ deny: "request.method == 'POST'" }] } }, backends`,
       )
     const { out } = await diffOf(listener(tls(root)), denying(root))
-    assert.match(out, /newly denied[\s\S]*with any client certificate that is taken/)
+    assert.match(out, /newly denied[\s\S]*with any accepted client certificate/)
     const json = await diffOf(listener(tls(root)), denying(root), '--json')
     assert.deepEqual(JSON.parse(json.out).differences[0].example.certificate, {})
     for (const more of ['', `${root}, clientCertificates: Optional`]) {
@@ -337,7 +337,7 @@ routes:
   }
   const carol = rules(`deny: "jwt.sub == 'carol'"`)
   for (const [what, old, now, admitted, refused] of [
-    ['must be there or may be bad', ['Strict', 'i'], ['Permissive', 'i'], /finds no cred/, ''],
+    ['must be there or may be bad', ['Strict', 'i'], ['Permissive', 'i'], /requires cred/, ''],
     ['may be absent or bad', ['Optional', 'i'], ['Permissive', 'i'], /Bearer invalid/, ''],
     [
       'may be of another issuer',

@@ -112,7 +112,7 @@ describe('portcullis diff', () => {
       `gateways: { default: { port: 8443, protocol: TLS } }\n${routes}`
     const route = (name: string) =>
       tls(`tcpRoutes:\n- { hostnames: [${name}], backends: [{ host: 'a:80' }] }\n`)
-    const unknown = /not known whether something is newly .*denied at .*: the server names/
+    const unknown = /not known whether any request is newly .*denied at .*: the server names/
     assert.match((await diffOf(route('a.test'), route('b.test'))).out, unknown)
     const { out } = await diffOf(route('a.test'), tls(''))
     assert.match(out, /newly denied at .*\n.*\n +SNI a\.test\n[\s\S]*after: {2}closed: no-route/)
@@ -125,7 +125,10 @@ describe('portcullis diff', () => {
       config(rules('deny: "size(request.path) > 600"')),
       '--fail-on-newly-admitted',
     )
-    assert.match(out, /not known whether something is newly admitted at .*route api: it depends on/)
+    assert.match(
+      out,
+      /not known whether any request is newly admitted at .*route api: it depends on/,
+    )
     assert.match(out, /0 newly admitted, 0 newly denied; not complete: 2 not known/)
     assert.equal(code, 1)
   })
@@ -160,7 +163,7 @@ describe('portcullis diff', () => {
         ['denied', refused],
       ] as const) {
         const unknown = new RegExp(
-          `not known whether something is .*newly ${kind}.* at .*: what (.*) accepts`,
+          `not known whether any request is .*newly ${kind}.* at .*: the credentials that (.*) accepts`,
         )
         const isShown = new RegExp(`^newly ${kind} at`, 'm').test(out)
         const found = unknown.exec(out)?.[1] ?? (isShown ? 'example' : 'proven')

@@ -18,33 +18,33 @@ import { openVerdicts } from './verdicts.ts'
 
 export const diff = defineCommand({
   name: 'diff',
-  summary: 'tell which requests a changed configuration newly admits or denies, with examples',
+  summary: 'show which requests a changed configuration newly admits or denies, with examples',
   help: `portcullis diff OLD NEW [--format text|json] [--fail-on-newly-admitted] [--fail-on-change]
 portcullis diff --cluster NEW
 portcullis diff --admin URL NEW
 
 Compares what two configurations decide, not how they are written. For every listener,
-route and backend it looks for a request that one admits and the other denies, and
-shows one that was evaluated with both configurations. "Proven" is said only if every part
-of the configuration that differs is accounted for, and every condition on the way is of
-a form that is looked into: ==, in, has, startsWith, endsWith, contains, exists(x, x == …),
-cidr().containsIP(), comparisons with numbers, and logic. Anything else is not known, and
-the part that differs is named. OLD and NEW may also be files or folders of Kubernetes
-manifests. With \`--cluster\` the cluster that KUBECONFIG names is what is compared with:
-NEW is then all of its objects, and not only those that change. With \`--admin\` what a
-running gateway serves is what is compared with, its stored changes included. It works out
-the differences itself; \`config\` of NEW is not compared.
+route and backend, it looks for a request that one configuration admits and the other
+denies, and shows an example that was evaluated with both. It reports "proven" only if every
+part of the configuration that differs is accounted for and every condition on the way has
+a supported form: ==, in, has, startsWith, endsWith, contains, exists(x, x == …),
+cidr().containsIP(), numeric comparisons and logical operators. Anything else is reported
+as not known, with the part that differs. OLD and NEW can also be files or folders of
+Kubernetes manifests. With \`--cluster\`, NEW is compared with the cluster that KUBECONFIG
+selects, and must contain all of its objects, not only those that change. With \`--admin\`,
+NEW is compared with the configuration of a running gateway, including stored changes. The
+gateway computes the differences; \`config\` of NEW is not compared.
 
-  --cluster                  the objects of the cluster, in place of OLD
-  --admin URL                what a running gateway serves, in place of OLD; the token in
-                             PORTCULLIS_ADMIN_TOKEN is sent along
-  --format json              for programs; --json for short
-  --fail-on-newly-admitted   exit code 1 where something is newly admitted, or where it
-                             is not known
-  --fail-on-change           the same for anything that changes
+  --cluster                  use the objects in the cluster instead of OLD
+  --admin URL                use the configuration of a running gateway instead of OLD;
+                             sends the token in PORTCULLIS_ADMIN_TOKEN
+  --format json              JSON output; short form: --json
+  --fail-on-newly-admitted   exit with 1 if a request is newly admitted, or if that is
+                             not known
+  --fail-on-change           the same for any change
 
-Exit code: 0, or 1 as asked for and where a file has errors, 2 where the command is not
-understood.`,
+Exit code: 0; 1 if a file has errors or one of the --fail-on options applies; 2 for a usage
+error.`,
   run: async (args, terminal) => {
     const { values, positionals } = parse(args)
     const format = formatOf(values, ['text', 'json'])
@@ -70,7 +70,7 @@ async function compareFiles(
   const named = cluster === true ? [CLUSTER_PATH, ...positionals] : positionals
   const [before, after] = named
   if (before === undefined || after === undefined || named.length > 2) {
-    throw new UsageError('name the old and the new configuration')
+    throw new UsageError('specify the old and the new configuration')
   }
   await prepareFor(before, after)
   const [old, now] = [loadModel(before, terminal), loadModel(after, terminal)]
@@ -85,13 +85,13 @@ async function compareServed(
 ): Promise<SemanticDiff | undefined> {
   const [file] = positionals
   if (file === undefined || positionals.length > 1)
-    throw new UsageError('name the new configuration')
+    throw new UsageError('specify the new configuration')
   const { analyseTowards } = await import('./admin-changes.ts')
   const analysed = await analyseTowards<SemanticDiff>(admin, file, 'diff', terminal)
   if (analysed === undefined) return undefined
   const { found, hasOtherSettings } = analysed
   if (!hasOtherSettings) return found
-  const why = '`config` of the file is not that of the gateway, and is not compared'
+  const why = '`config` in the file is not compared with that of the gateway'
   const untold = (['admitted', 'refused'] as const).map(
     (kind) => ({ kind, listener: '', route: '', why }) as const,
   )
@@ -201,7 +201,7 @@ function render({ differences, untold }: SemanticDiff): string {
   for (const { kinds, places, why } of grouped(untold)) {
     const at = [...places].filter((place) => place !== '').join('; ')
     const of = [...kinds].join(' or ')
-    lines.push(`not known whether something is ${of}${at && ` at ${at}`}: ${visible(why)}`)
+    lines.push(`not known whether any request is ${of}${at && ` at ${at}`}: ${visible(why)}`)
   }
   if (lines.length === 0) return 'nothing changes: proven for every request\n'
   const count = (kind: string) => differences.filter((one) => one.kind === kind).length
@@ -265,12 +265,12 @@ export function exampleLines(example: ExampleRequest): readonly string[] {
 const OPENINGS = {
   Any: '',
   None: ', on a connection without a PROXY header',
-  V1: ', by a PROXY header of version 1',
-  V2: ', by a PROXY header of version 2',
+  V1: ', by a version 1 PROXY header',
+  V2: ', by a version 2 PROXY header',
 } as const
 
 function certificateText(certificate: NonNullable<ExampleRequest['certificate']>): string {
-  if (Object.keys(certificate).length === 0) return 'with any client certificate that is taken'
+  if (Object.keys(certificate).length === 0) return 'with any accepted client certificate'
   return `certificate ${toExactJson(certificate)}`
 }
 

@@ -25,32 +25,32 @@ export const effective = defineCommand({
   help: `portcullis effective FILE|--cluster|--admin URL [--fail-on-unprotected]
                      [--format text|json]
 
-Lists for each listener, route and backend the authentications and rules that guard it,
-in the order in which they are evaluated, wherever they are attached.
+Lists the authentication policies and rules that guard each listener, route and backend, in
+the order of evaluation, wherever they are attached.
 
 A route is guarded if clients must authenticate or present a certificate, or if Allow
 or Require rules deny at least some requests without credentials, on the way to each
 backend and to each provider of an AI backend. Whether rules deny anything is proven for
-all of them together and for what the route matches: rules that every request satisfies
-guard nothing. A route is partly guarded if that holds of some of its hostnames, matches
-or backends, while others admit everything, which counts as unprotected. With Deny rules
-alone a route is open by default, which counts as unprotected. Blocks in audit mode and
-authentication that is Optional or Permissive guard nothing. What cannot be proven either
-way counts as unprotected. A route without a
-backend, such as a redirect, needs no guard. A model is as protected as the least
-protected provider that may serve it; which models one caller can use is shown by
-\`explain --request 'GET /v1/models'\` with what is known of that caller.
+all of them together and for the requests that the route matches: rules that every request
+satisfies guard nothing. A route is partly guarded if some of its hostnames, matches or
+backends are guarded and others admit everything. A route with only Deny rules is open by
+default. Both count as unprotected, and so does a route whose rules cannot be proven either way.
+Rules in audit mode and Optional or Permissive authentication guard nothing. A route
+without a backend, such as a redirect, needs no guard. A model is as protected as the least
+protected provider that may serve it. To see which models a caller can use, run
+\`explain --request 'GET /v1/models'\` with the attributes of that caller.
 
   FILE                    the configuration, or a file or folder of Kubernetes manifests;
-                          -f FILE, too
-      --cluster           the objects of the cluster that KUBECONFIG names, in place of FILE
-      --admin URL         what a running gateway serves, in place of FILE; the token in
-                          PORTCULLIS_ADMIN_TOKEN is sent along
+                          also -f FILE
+      --cluster           use the objects in the cluster that KUBECONFIG selects
+      --admin URL         use the configuration of a running gateway; sends the token in
+                          PORTCULLIS_ADMIN_TOKEN
       --fail-on-unprotected
-                          exit with 1 where something is unprotected
-      --format json       for programs; --json for short
+                          exit with 1 if a route is unprotected
+      --format json       JSON output; short form: --json
 
-Exit code: 0; 1 for a configuration with errors or, if asked, for what is unprotected.`,
+Exit code: 0; 1 if the configuration has errors or, with --fail-on-unprotected, if a route
+is unprotected; 2 for a usage error.`,
   run: async (args, terminal) => {
     const read = parse(args)
     const { values: options } = read
@@ -96,7 +96,7 @@ function unprotected({ listeners }: Effective): readonly string[] {
 
 function summary({ listeners }: Effective, open: readonly string[], paint: Paint): string {
   if (listeners.every(({ routes }) => routes.length === 0)) {
-    return `\n${paint('warn', 'nothing is served: there are no routes')}\n`
+    return `\n${paint('warn', 'nothing is served: no routes are defined')}\n`
   }
   if (open.length === 0) return `\n${paint('good', 'everything is protected')}\n`
   return `\n${paint('bad', `unprotected: ${open.length}`)}\n${open.map((one) => `  ${paint('plain', one)}\n`).join('')}`

@@ -22,13 +22,13 @@ export async function openEmbedded(
   find?: () => Promise<Binaries | undefined>,
 ): Promise<EmbeddedStorage | undefined> {
   const without = (why: string) => {
-    err(`this gateway is read-only, changes cannot be stored: ${why}\n`)
+    err(`This gateway is read-only because it cannot store changes: ${why}\n`)
     return undefined
   }
   try {
     const { findBinaries, startEmbedded } = await import('../sources/database/embedded-server.ts')
     const binaries = await (find ?? findBinaries)()
-    if (binaries === undefined) return without('npm has no PostgreSQL for this platform')
+    if (binaries === undefined) return without('npm provides no PostgreSQL for this platform')
     const folder = dataFolder(environment)
     // Started by root, the server runs as another user, who must get through to its own folder.
     mkdirSync(folder, { recursive: true, mode: 0o755 })

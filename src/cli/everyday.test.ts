@@ -25,8 +25,8 @@ describe('portcullis help and version', () => {
       (await runWith(['lint', '--fxi', 'a'])).err,
       /unknown option `--fxi`: did you mean `--fix`/,
     )
-    assert.match((await runWith(['why', '--limit'])).err, /`--limit` needs a value/)
-    assert.match((await runWith(['schema', 'extra'])).err, /`extra` is one argument too many/)
+    assert.match((await runWith(['why', '--limit'])).err, /`--limit` requires a value/)
+    assert.match((await runWith(['schema', 'extra'])).err, /unexpected argument `extra`/)
   })
 
   for (const word of ['version', '-v', '-V', '--version']) {
@@ -52,7 +52,7 @@ describe('portcullis init', () => {
       const file = join(folder, `${kind}.yaml`)
       const { code, out } = await runWith(['init', kind, '-f', file])
       assert.equal(code, 0)
-      const key = /API key (\S+)/.exec(out)?.[1] ?? ''
+      const key = /API key: (\S+)/.exec(out)?.[1] ?? ''
       const digest = createHash('sha256').update(key).digest('hex')
       assert.ok(readFileSync(file, 'utf8').includes(`keyHash: sha256:${digest}`))
       for (const command of ['check', 'lint', 'fmt --check']) {
@@ -68,14 +68,14 @@ describe('portcullis init', () => {
     writeFileSync(file, 'mine')
     const { code, err } = await runWith(['init', '-f', file])
     assert.equal(code, 1)
-    assert.match(err, /already exists: `--force` replaces it/)
+    assert.match(err, /already exists; use `--force` to overwrite it/)
     assert.equal(readFileSync(file, 'utf8'), 'mine')
     assert.equal((await runWith(['init', '-f', file, '--force'])).code, 0)
     assert.notEqual(readFileSync(file, 'utf8'), 'mine')
   })
 
   it('knows its examples', async () => {
-    assert.match((await runWith(['init', 'tcp'])).err, /no example for `tcp`/)
+    assert.match((await runWith(['init', 'tcp'])).err, /unknown example `tcp`/)
   })
 })
 

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 /** Notes of the example, by name. */
 const NOTES: Readonly<Record<string, string>> = {
   'team/plan': 'Ship the gateway on Friday.',
-  'private/salaries': 'Nobody should read this.',
+  'private/salaries': 'No one should read this.',
 }
 
 const text = { type: 'string' } as const
@@ -89,7 +89,7 @@ function call(tool: string, name: string): object {
     case 'list_notes':
       return say(Object.keys(NOTES).join('\n'))
     case 'read_note':
-      return say(NOTES[name] ?? 'There is no such note.')
+      return say(NOTES[name] ?? 'Unknown note.')
     case 'delete_note':
       return say('This is an example: nothing was deleted.')
     default:

@@ -17,7 +17,7 @@ export async function explainServed(
   environment: Environment,
 ): Promise<Explained | string> {
   if (options.decisions !== undefined || options.cluster === true) {
-    throw new UsageError('with --admin and without a file, the gateway has what is explained')
+    throw new UsageError('--admin without FILE cannot be combined with --decisions or --cluster')
   }
   const { decision } = options
   if (decision !== undefined) {
@@ -45,7 +45,7 @@ function objectIn(option: string, text: string | undefined): object | undefined 
     // Said below.
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
-  throw new UsageError(`--${option} takes a JSON object, as {"sub":"alice"}`)
+  throw new UsageError(`--${option} must be a JSON object, for example {"sub":"alice"}`)
 }
 
 /** JSON has no other bytes. */
@@ -54,6 +54,6 @@ function textOf(body: Uint8Array | undefined): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)
   } catch {
-    throw new UsageError('a body that is not UTF-8 can be explained by a file alone')
+    throw new UsageError('a body that is not UTF-8 can be explained only with a configuration file')
   }
 }

@@ -91,7 +91,7 @@ describe('portcullis explain', () => {
       'that no rule is asked without one',
       ['-r', 'GET /orders'],
       1,
-      /denied \(401: jwtAuthentication finds no credentials\); no rule of the request is asked/,
+      /denied \(401: jwtAuthentication requires credentials\); request rules are not evaluated/,
     ],
     [
       'a token of somebody else',
@@ -166,7 +166,7 @@ describe('portcullis explain', () => {
       'authentication that comes first',
       ['-r', '/orders'],
       1,
-      /jwtAuthentication of route:orders comes first/,
+      /jwtAuthentication of route:orders is evaluated first/,
     ],
   ] as const) {
     it(`tells ${what}`, async () => {
@@ -177,11 +177,11 @@ describe('portcullis explain', () => {
   }
 
   for (const [what, args, message] of [
-    ['a method alone', ['-r', 'FOO'], /write a method and a path, such as 'FOO \/orders'/],
+    ['a method alone', ['-r', 'FOO'], /expected a method and a path, such as 'FOO \/orders'/],
     ['a path without its slash', ['-r', 'PUT orders'], /such as 'PUT \/orders'/],
-    ['two lines as one header', ['-H', 'a: b\r\nhost: c'], /one line each/],
-    ['a header that is none', ['-H', 'x'], /is no header/],
-    ['claims that are none', ['--claims', '[1]'], /--claims is no JSON object/],
+    ['two lines as one header', ['-H', 'a: b\r\nhost: c'], /must be a single line/],
+    ['a header that is none', ['-H', 'x'], /is not a header/],
+    ['claims that are none', ['--claims', '[1]'], /--claims must be a JSON object/],
     ['an option that is none', ['--fast'], /--fast/],
   ] as const) {
     it(`refuses ${what}`, async () => {
@@ -262,7 +262,7 @@ describe('a decision in a file', () => {
 
   it('is not explained by rules if `csrf` rejected it', async () => {
     const { code, out, err } = await explain('--decision', 'cross-site', '--decisions', records)
-    assert.match(err, /`csrf` rejected it before any rule/)
+    assert.match(err, /`csrf` rejected the request before any rule/)
     assert.deepEqual([code === 0, out], [false, ''])
   })
 

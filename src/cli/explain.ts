@@ -43,61 +43,65 @@ import { RequestReader } from './wire-request.ts'
 
 export const explain = defineCommand({
   name: 'explain',
-  summary: 'tell what a configuration would decide about a request, rule by rule',
+  summary: 'explain how a configuration decides a request, rule by rule',
   help: `portcullis explain FILE --request 'GET /path' [options]
 portcullis explain FILE --decision ID [--admin URL | --decisions FILE...]
 portcullis explain --admin URL [--decision ID | --request 'GET /path' [options]]
 portcullis explain CODE
 
-Reads the request as the gateway would, and evaluates every rule that it would reach, in
-the order of evaluation, with the value of each condition, by the same functions as the
-gateway. Tokens are not checked: claims are what you say they are, for every policy that
-verifies tokens there; without any, an authentication that requires some rejects the
-request. Only \`iss\` and \`aud\` are compared, if they are given: a token of another issuer
-or for another audience is rejected, and Permissive policies show its claims to no rule.
-Without a certificate a listener that requires one closes the connection. The source is
-taken as given, for the connection and the request alike: X-Forwarded-For, trustedHops and
-the PROXY protocol are not applied. Headers are read by the rules of the request's
-protocol: blanks around a value are none of it in HTTP/1.1, and malformed in HTTP/2, which
-closes the stream (here 400). Rate limits and external authorization are not evaluated.
-Without a body it is a request that has none, and what a rule of an AI backend decides by
-the model is not known, nor what rules about MCP decide. With a message of MCP as the
-body, rules about tools, prompts and resources are evaluated, and pins; for \`tools/list\`,
-pinned tools are listed as this caller sees them.
+Parses the request as the gateway does and evaluates every rule that it reaches, in order,
+with the functions of the gateway; prints the value of each condition.
 
-With the CODE of a message, as PC0203, it prints what the message means, with an example.
+Tokens are not verified: the claims that you pass count for every policy that verifies
+tokens. Without claims, authentication that requires a token rejects the request. Only
+\`iss\` and \`aud\` are compared, if you pass them: a token from another issuer or for another
+audience is rejected, and Permissive policies do not expose its claims to rules. Without a
+certificate, a listener that requires one closes the connection. The source address is used
+as given, for the connection and for the request: X-Forwarded-For, trustedHops and the
+PROXY protocol are not applied. Headers are parsed according to the protocol of the
+request: whitespace around a value is removed in HTTP/1.1 and malformed in HTTP/2, which
+closes the stream (shown as 400). Rate limits and external authorization are not evaluated.
+Without a body, decisions of AI backend rules that depend on the model are not known, and
+neither are those of MCP rules. With an MCP message as the body, rules about tools, prompts
+and resources are evaluated, and so are pins; for \`tools/list\`, the pinned tools are listed
+as this caller sees them.
 
-  FILE                   the configuration, or -f FILE; a file or folder of Kubernetes manifests
-      --cluster          the objects of the cluster that KUBECONFIG names, in place of FILE
+With the CODE of a message, such as PC0203, it prints what the message means, with an example.
+
+  FILE                   the configuration, or a file or folder of Kubernetes manifests;
+                         also -f FILE
+      --cluster          use the objects in the cluster that KUBECONFIG selects
   -r, --request REQUEST  method and path, or a URL, sent as written: methods are
                          case-sensitive; HTTP/1.0 or HTTP/2 may follow (default 'GET /')
-  -H, --header HEADER    'name: value'; repeat it for more
-      --body TEXT        the body, read as the gateway reads it for rules; with a
-                         Content-Encoding as those bytes
-      --body-file FILE   the same from a file
-      --claims JSON      the claims of the token, as {"sub":"alice"}
+  -H, --header HEADER    'name: value'; can be repeated
+      --body TEXT        the body, as rules see it; if Content-Encoding is set, the encoded
+                         bytes
+      --body-file FILE   the same, read from a file
+      --claims JSON      the claims of the token, for example {"sub":"alice"}
       --api-key JSON     the metadata of the API key
-      --user NAME        who signed in by basic authentication
-      --source IP        the address of the client, as rules see it (default 127.0.0.1)
-      --sni NAME         the server name that the client sends, '' for none (by default one
-                         that the listener of the host is for)
-      --identity ID      the SPIFFE id in the client's certificate
-      --certificate JSON what else is in it, as {"subjectAltNames":["a.test"]}; {} presents
-                         one of which nothing is known
-      --listener NAME    where the host does not tell: gateway/listener, or the name of a
-                         gateway, or else of a listener that one gateway alone has
-      --backend NAME     the backend, where the route has several
-      --provider NAME    one provider of an AI backend; otherwise each is explained
-      --decision ID      the request of a decision of a running gateway, as far as its
-                         record shows values
-      --admin URL        its admin API (default ${DEFAULT_ADMIN}). Without FILE, what
-                         that gateway serves is what is explained; the token in
-                         PORTCULLIS_ADMIN_TOKEN is sent along
-      --decisions FILE   the file of decisions to look in instead; repeat it for more
-      --format json      for programs; --json for short
+      --user NAME        the user that authenticated with basic authentication
+      --source IP        the client address, as rules see it (default 127.0.0.1)
+      --sni NAME         the server name that the client sends, '' for none (default: one
+                         that selects the listener of the host)
+      --identity ID      the SPIFFE ID in the client certificate
+      --certificate JSON other fields of the certificate, for example
+                         {"subjectAltNames":["a.test"]}; {} is a certificate with unknown
+                         fields
+      --listener NAME    the listener, if the host does not determine it: gateway/listener,
+                         a gateway, or a listener name that is unique among gateways
+      --backend NAME     the backend, if the route has several
+      --provider NAME    a provider of an AI backend (default: explain each)
+      --decision ID      explain the request of a recorded decision, as far as the record
+                         shows its values
+      --admin URL        the admin API (default ${DEFAULT_ADMIN}); sends the token in
+                         PORTCULLIS_ADMIN_TOKEN. Without FILE, explains the configuration
+                         of that gateway
+      --decisions FILE   look up the decision in this file instead; can be repeated
+      --format json      JSON output; short form: --json
 
-Exit code: 0 if it is allowed, 1 if it is rejected or denied, no route matches, nothing
-serves it, the gateway's own response is an error or it cannot be known, 2 for a usage error.`,
+Exit code: 0 if the request is allowed; 1 if it is rejected or denied, no route matches, it is
+not served, the gateway itself responds with an error or the result is not known; 2 for a
+usage error.`,
   run: async (args, terminal) => {
     const { values, positionals } = parse(args)
     const [word] = positionals
@@ -173,10 +177,12 @@ async function reportOn(
   const notes = [
     ...unseen(supposed, explained),
     ...(isMissing
-      ? ['a client certificate is required here: the record does not tell of one']
+      ? ['this listener requires a client certificate, but the record does not contain one']
       : []),
     ...(asked === undefined && supposed.certificate !== undefined
-      ? ['clients are asked for no certificate here: what you gave is seen by no rule']
+      ? [
+          'this listener does not request client certificates: rules do not see the certificate that you passed',
+        ]
       : []),
   ]
   const refusals = explained.authentications.map((policy) => refusalBy(policy, supposed))
@@ -189,7 +195,7 @@ function checkName({ listeners }: Program, { listener: wanted }: HypotheticalReq
   const called = listenersCalled(listeners, wanted)
   if (new Set(called.map(({ gateway }) => gateway)).size < 2) return
   const names = called.map(({ gateway, listener }) => `${gateway}/${listener.name}`)
-  throw new UsageError(`several listeners are called ${wanted}: write one of ${names.join(', ')}`)
+  throw new UsageError(`listener name ${wanted} is ambiguous; use one of: ${names.join(', ')}`)
 }
 
 function certificatesAt({ listeners }: Program, at: ExplainedRequest) {
@@ -207,12 +213,14 @@ function unseen(
   const found = authentications.flatMap((policy) => recognize(policy, identity).variables)
   const unset = Object.keys(identity)
     .filter((variable) => !found.some((own) => own === variable))
-    .map((variable) => `nothing here sets ${variable}: what you gave is seen by no rule`)
+    .map(
+      (variable) => `no policy here sets ${variable}: rules do not see the value that you passed`,
+    )
   const foreign = authentications.flatMap((policy) => {
     const { refusal } = recognize(policy, identity)
     if (refusal === undefined || refusalBy(policy, { identity, headers: [] }) !== undefined)
       return []
-    return [`${refusal} by ${policy.policy}, which is Permissive: it shows no rule its claims`]
+    return [`${refusal} by ${policy.policy}, which is Permissive: rules do not see its claims`]
   })
   return [...unset, ...foreign]
 }
@@ -255,19 +263,20 @@ async function supposedBy(
   const found = await findDecision(decision, options.admin, decisions, environment)
   const [record] = typeof found === 'string' ? [] : found
   if (record === undefined) {
-    err(`portcullis explain: ${typeof found === 'string' ? found : 'there is no such decision'}\n`)
+    err(`portcullis explain: ${typeof found === 'string' ? found : 'unknown decision'}\n`)
     return undefined
   }
   if (record.kind === 'csrf') {
     err(
-      'portcullis explain: `csrf` rejected it before any rule, by headers that are not recorded\n',
+      'portcullis explain: `csrf` rejected the request before any rule, based on headers that are not recorded\n',
     )
     return undefined
   }
   const { supposed, hidden } = supposedFromRecord(record)
   if (hidden.length > 0) {
     const names = hidden.join(', ')
-    const hint = 'they count as not set here; config.decisions.show has them shown'
+    const hint =
+      'they are treated as not set; add them to config.decisions.show to record their values'
     err(`${painter(colour)('warn', `not in the record: ${names}: ${hint}`)}\n`)
   }
   return { supposed, hasPassed: record.kind === 'authorization', isRecorded: true }

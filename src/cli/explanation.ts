@@ -173,10 +173,10 @@ export function reportUncertified({ gateway, listener }: ExplainedRequest): Expl
 
 const HINTS: Readonly<Record<string, string>> = {
   'client-certificate-missing':
-    'the listener requires a client certificate: say what is in one with --certificate or --identity',
+    'the listener requires a client certificate: pass one with --certificate or --identity',
   'bad-method': 'methods are case-sensitive: write GET, not get',
-  'bad-target': 'a target is a path, a URL or, of OPTIONS, *; CONNECT is not served',
-  'encoded-slash': '%2F and %5C are rejected: backends do not agree on what they mean',
+  'bad-target': 'a request target is a path, a URL or, for OPTIONS, *; CONNECT is not supported',
+  'encoded-slash': '%2F and %5C are rejected because backends interpret them differently',
 }
 
 function authenticationReport(policy: Attached): AuthenticationReport {
@@ -247,14 +247,14 @@ function reasonOf(cause: Condition['cause']): string {
 }
 
 const ACTIONS = [
-  ['Deny', 'denies where one is true'],
+  ['Deny', 'denies if any is true'],
   ['Require', 'denies unless all are true'],
-  ['Allow', 'denies unless one is true'],
+  ['Allow', 'denies unless at least one is true'],
 ] as const
 
-const REQUIRED = 'comes first: without it 401'
-const OPTIONAL = 'comes first, and takes whoever has no credentials'
-const ASKED = 'comes first: what the service says is not known here'
+const REQUIRED = 'is evaluated first: rejects requests without valid credentials with 401'
+const OPTIONAL = 'is evaluated first: accepts requests without credentials'
+const ASKED = 'is evaluated first: the result of the service is not known here'
 
 export function renderExplained(explained: Explained, paint: Paint): string {
   const { gateway, listener, route, authentications, refused, notes, stages } = explained
@@ -266,8 +266,8 @@ export function renderExplained(explained: Explained, paint: Paint): string {
     return `  ${paint('name', kind)} of ${paint('name', policy)} ${rest}`
   })
   if (refused !== undefined) {
-    before.push(`  ${paint('bad', `denied (${refused})`)}; no rule of the request is asked:`)
-    before.push('  below is what they would say to it all the same')
+    before.push(`  ${paint('bad', `denied (${refused})`)}; request rules are not evaluated.`)
+    before.push('  Their results, had they been evaluated:')
   }
   const lines = stages.flatMap((one) => ['', ...stageLines(one, paint)])
   const outcome = isTold(explained) ? [outcomeLine(explained, paint)] : []

@@ -11,17 +11,17 @@ const STYLE = { lineWidth: 0, indentSeq: true, flowCollectionPadding: true } as 
 
 export const formatFile = defineCommand({
   name: 'fmt',
-  summary: 'write files in the usual layout',
+  summary: 'format configuration files',
   help: `portcullis fmt FILE... [--check]
 
-Lays out each FILE (YAML or JSON; - for the standard input, which goes to the standard
-output): two spaces for each level, one way of quoting and of spacing. Comments, the order of
-keys, and values stay as they are. Files that have the layout are not touched.
+Formats each FILE (YAML or JSON; - reads standard input and writes to standard output) with
+two spaces per level and consistent quoting and spacing. Comments, key order and values are
+preserved. Files that are already formatted are not touched.
 
-  --check   change nothing; list the files that do not have it
+  --check   do not write; list the files that are not formatted
 
-Exit code: 0; 1 if a file cannot be read as YAML, or with --check if one does not have the
-layout; 2 for a usage error.`,
+Exit code: 0; 1 if a file is not valid YAML or, with --check, if a file is not formatted;
+2 for a usage error.`,
   run: (args, terminal) => {
     const { values, positionals } = readArgs({
       args: [...args],
@@ -32,7 +32,7 @@ layout; 2 for a usage error.`,
       },
     })
     const files = [...(values.file ?? []), ...positionals]
-    if (files.length === 0) throw new UsageError('name a file')
+    if (files.length === 0) throw new UsageError('specify at least one file')
     return Math.max(...files.map((file) => formatOne(file, values.check === true, terminal)))
   },
 })
@@ -65,7 +65,7 @@ function layOut(text: string, isJson: boolean): string {
     read(laid).map((one) => one.toJS({ mapAsMap: true })),
     values,
   )
-  if (!isSame) throw new Error('its layout is left alone: it would read differently')
+  if (!isSame) throw new Error('not formatted: formatting would change its meaning')
   return laid
 }
 

@@ -7,16 +7,15 @@ const KEY_BYTES = 32
 
 export const hashKey = defineCommand({
   name: 'hash-key',
-  summary: 'print the digest of an API key, for `keyHash`',
+  summary: 'print the hash of an API key for `keyHash`',
   help: `portcullis hash-key [--json]
 portcullis hash-key --generate [--json]
 
-Reads an API key from the standard input and prints its digest, as \`apiKey.keys[].keyHash\`
-accepts it: anyone who reads the configuration cannot use the key. A line feed at its end
-is ignored.
+Reads an API key from standard input and prints its hash for \`apiKey.keys[].keyHash\`, so
+that the configuration does not reveal the key. A trailing newline is ignored.
 
-  --generate   make a new random key, and print it before its digest
-  --json       for programs
+  --generate   generate a random key and print it before its hash
+  --json       JSON output
 
 Exit code: 0, or 2 for a usage error.`,
   run: (args, { out, readInput }) => {
@@ -24,7 +23,7 @@ Exit code: 0, or 2 for a usage error.`,
     const key = generate
       ? randomBytes(KEY_BYTES).toString('base64url')
       : readInput().replace(/\r?\n$/, '')
-    if (key === '') throw new UsageError('there is no key on the standard input')
+    if (key === '') throw new UsageError('standard input is empty: expected an API key')
     const keyHash = `sha256:${createHash('sha256').update(key).digest('hex')}`
     if (json) out(`${JSON.stringify(generate ? { key, keyHash } : { keyHash }, undefined, 2)}\n`)
     else out(generate ? `key: ${key}\nkeyHash: ${keyHash}\n` : `${keyHash}\n`)

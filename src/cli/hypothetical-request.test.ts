@@ -99,7 +99,7 @@ routes:
     for (const gateway of ['none', 'plain']) {
       const { code, out } = await at(gateway, '-r', '/own', '--identity', ID)
       assert.equal(code, 1, gateway)
-      assert.match(out, /asked for no certificate here/)
+      assert.match(out, /does not request client certificates/)
     }
   })
 
@@ -194,6 +194,6 @@ routes:
   it('asks which, where listeners of several gateways have the name', async () => {
     const { code, err } = await named('l1')
     assert.equal(code, 2)
-    assert.match(err, /several listeners are called l1: write one of default\/l1, far\/l1/)
+    assert.match(err, /listener name l1 is ambiguous; use one of: default\/l1, far\/l1/)
   })
 })

@@ -31,13 +31,13 @@ export interface HypotheticalOptions {
 /** The body that the options give; undefined: none. */
 export function bodyFrom({ body, 'body-file': file }: HypotheticalOptions): Uint8Array | undefined {
   if (body !== undefined && file !== undefined) {
-    throw new UsageError('--body and --body-file exclude each other')
+    throw new UsageError('--body and --body-file are mutually exclusive')
   }
   if (file === undefined) return body === undefined ? undefined : Buffer.from(body)
   try {
     return readFileSync(file)
   } catch (error) {
-    throw new UsageError(`--body-file ${file} cannot be read: ${(error as Error).message}`)
+    throw new UsageError(`cannot read --body-file ${file}: ${(error as Error).message}`)
   }
 }
 
@@ -45,7 +45,7 @@ export function bodyFrom({ body, 'body-file': file }: HypotheticalOptions): Uint
 function withLength(headers: readonly Header[], body: Uint8Array | undefined): readonly Header[] {
   if (body === undefined) return headers
   if (headers.some(([name]) => /^(?:content-length|transfer-encoding)$/i.test(name))) {
-    throw new UsageError('the body says how long it is: leave out that header')
+    throw new UsageError('remove that header: its value is derived from the body')
   }
   return [...headers, ['content-length', String(body.length)]]
 }
@@ -93,7 +93,7 @@ function requestLine(text: string) {
   if (!isTarget) {
     const named = /^[A-Za-z]+$/.test(target) && method === 'GET' ? target.toUpperCase() : method
     throw new UsageError(
-      `'${text}' is not a request: write a method and a path, such as '${named} /orders'`,
+      `'${text}' is not a request; expected a method and a path, such as '${named} /orders'`,
     )
   }
   return {
@@ -117,14 +117,14 @@ function hostIn(method: string, target: string): string {
 
 function headerOf(text: string): readonly [string, string] {
   const colon = text.indexOf(':')
-  if (colon < 1) throw new UsageError(`${text} is no header: write name: value`)
+  if (colon < 1) throw new UsageError(`${text} is not a header; expected name: value`)
   // Other blanks are none of the value in HTTP/1.1 alone, as its reader knows.
   const value = text.slice(colon + 1).replace(/^ /, '')
   return [oneLine(text.slice(0, colon)).trim(), oneLine(value)]
 }
 
 function oneLine(text: string): string {
-  if (/[\r\n]/.test(text)) throw new UsageError('a request line and a header are one line each')
+  if (/[\r\n]/.test(text)) throw new UsageError('a request line or header must be a single line')
   return text
 }
 
@@ -190,7 +190,7 @@ function objectOf(text: string, option: string): JsonObject {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     return value as JsonObject
   }
-  throw new UsageError(`--${option} is no JSON object`)
+  throw new UsageError(`--${option} must be a JSON object`)
 }
 
 const TEXTS = ['subject', 'subjectCn', 'issuer', 'fingerprint'] as const
@@ -208,10 +208,14 @@ function certificateOf(
   const isMade = Object.entries(rest).every(([name, value]) => isKnown(name) && isText(value))
   if (!isMade || !names.every(isText)) {
     const all = [...TEXTS, 'subjectAltNames'].join(', ')
-    throw new UsageError(`--certificate has texts alone, and a list of subjectAltNames: ${all}`)
+    throw new UsageError(
+      `--certificate accepts only strings, and a list for subjectAltNames; available fields: ${all}`,
+    )
   }
   if (identity !== undefined && !isSpiffe(identity)) {
-    throw new UsageError('--identity is a SPIFFE id, as spiffe://cluster.local/ns/a/sa/b')
+    throw new UsageError(
+      '--identity must be a SPIFFE ID, for example spiffe://cluster.local/ns/a/sa/b',
+    )
   }
   const own = [...new Set([...(names as readonly string[]), identity ?? []].flat())]
   const ids = own.filter(isSpiffe)

@@ -85,12 +85,14 @@ export async function runCommand(
 function overview(): string {
   const width = Math.max(...COMMANDS.map(({ name }) => name.length))
   const lines = COMMANDS.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`)
-  return `portcullis COMMAND …: an authorization-first gateway
+  return `portcullis: an authorization-first gateway
+
+Usage: portcullis COMMAND [options]
 
 ${lines.join('\n')}
 
-portcullis help COMMAND   prints the options of a command
-portcullis explain CODE   prints what a message means
-portcullis version        prints the version
+portcullis help COMMAND   show the options of a command
+portcullis explain CODE   explain a message
+portcullis version        print the version
 `
 }

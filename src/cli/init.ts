@@ -12,20 +12,20 @@ const NO_DIGEST = '0'.repeat(64)
 
 export const init = defineCommand({
   name: 'init',
-  summary: 'write a commented configuration to start from',
+  summary: 'create a commented starter configuration',
   help: `portcullis init [http | llm | mcp] [-f FILE] [--force]
 
-Writes a configuration with comments, and prints an API key that it accepts; the file has
-only the digest of the key. There are no prompts.
+Writes a commented configuration and prints an API key that it accepts; the file contains
+only the hash of the key. Runs without prompts.
 
   http              in front of an HTTP service (default)
   llm               in front of language models
   mcp               in front of MCP servers
 
-  -f, --file FILE   where to (default ${DEFAULT_FILE}; - for the standard output)
-      --force       replace a file that is there
+  -f, --file FILE   output file (default ${DEFAULT_FILE}; - for standard output)
+      --force       overwrite an existing file
 
-Exit code: 0, 1 if the file cannot be written or is there already, 2 for a usage error.`,
+Exit code: 0; 1 if the file exists or cannot be written; 2 for a usage error.`,
   run: (args, { out, err }) => {
     const { kind, file, isForced } = parse(args)
     const key = randomBytes(24).toString('base64url')
@@ -35,24 +35,24 @@ Exit code: 0, 1 if the file cannot be written or is there already, 2 for a usage
     )
     if (file === '-') {
       out(text)
-      err(`The first API key is ${key}\n`)
+      err(`API key: ${key}\n`)
       return 0
     }
     try {
       writeFileSync(file, text, { flag: isForced ? 'w' : 'wx' })
     } catch (error) {
       const hint =
-        (error as NodeJS.ErrnoException).code === 'EEXIST' ? ': `--force` replaces it' : ''
-      err(`portcullis init: ${file} cannot be written: ${whyUnwritable(error)}${hint}\n`)
+        (error as NodeJS.ErrnoException).code === 'EEXIST' ? '; use `--force` to overwrite it' : ''
+      err(`portcullis init: cannot write ${file}: ${whyUnwritable(error)}${hint}\n`)
       return 1
     }
-    out(`${file} is written. Next:
+    out(`Created ${file}. Next steps:
 
   portcullis check ${file}
   portcullis run -f ${file}
 
-It accepts the API key ${key}
-The file has only its digest: keep the key, it is not shown again.
+API key: ${key}
+The file contains only its hash. Save the key: it is not shown again.
 `)
     return 0
   },
@@ -68,7 +68,7 @@ function parse(args: readonly string[]) {
   const kind = KINDS.find((one) => one === word)
   if (kind === undefined || more.length > 0) {
     throw new UsageError(
-      `there is no example for \`${[word, ...more].join(' ')}\`: http, llm and mcp are`,
+      `unknown example \`${[word, ...more].join(' ')}\`; available: http, llm, mcp`,
     )
   }
   return { kind, file: values.file ?? DEFAULT_FILE, isForced: values.force === true }

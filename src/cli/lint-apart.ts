@@ -53,7 +53,7 @@ export class LintApart {
     const child = execFile(process.execPath, args, settings, (error, out) => {
       if (this.#child !== child) return
       this.#child = undefined
-      this.#reported(out, error?.message ?? 'it said nothing')
+      this.#reported(out, error?.message ?? 'it returned nothing')
     })
     child.unref()
     this.#child = child

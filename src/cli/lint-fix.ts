@@ -46,7 +46,7 @@ export function fixFile(
   } catch (error) {
     return `${file}: nothing fixed: ${whyUnwritable(error)}\n`
   }
-  const left = refused.size === 0 ? '' : `, ${refused.size} left to you`
+  const left = refused.size === 0 ? '' : `, ${refused.size} must be fixed manually`
   return `${file}: ${fixed} fixed${left}\n`
 }
 

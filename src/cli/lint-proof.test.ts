@@ -112,7 +112,7 @@ routes:
   })
 
   it('and says so of one that does', async () => {
-    assert.match(await findings(listeners('open.example')), /AZ010.*nothing can pass/)
+    assert.match(await findings(listeners('open.example')), /AZ010.*no request is admitted at/)
   })
 
   it('nor that a token is missing at a listener that never sees the route', async () => {

@@ -38,7 +38,7 @@ describe('portcullis lint', () => {
       1,
       /error\[AZ003\]/,
     ],
-    ['what needs records is told', [FINE], [], 0, /not looked for without --decisions: AZ020/],
+    ['what needs records is told', [FINE], [], 0, /not checked without --decisions: AZ020/],
     ['JSON', [WARNING], ['--json'], 0, /"warnings": 1/],
     [
       'a Service',
@@ -59,11 +59,11 @@ describe('portcullis lint', () => {
   }
 
   for (const [args, message] of [
-    [['lint'], /name a file/],
+    [['lint'], /specify at least one file/],
     [['lint', '-', '--format', 'xml'], /unknown format `xml`/],
-    [['lint', '-', '--max-warnings', 'x'], /takes a number/],
+    [['lint', '-', '--max-warnings', 'x'], /must be a number/],
     [['lint', '-', '--service', 'x'], /GATEWAY=TYPE/],
-    [['lint', '-', '--decisions', 'no-such.jsonl'], /cannot be read/],
+    [['lint', '-', '--decisions', 'no-such.jsonl'], /cannot read/],
   ] as const) {
     it(`does not understand ${args.join(' ')}`, async () => {
       const { code, err } = await run(args)
@@ -107,7 +107,7 @@ describe('portcullis lint', () => {
     const before = await run(['lint', path])
     assert.match(before.out, /; `--fix` fixes 1\n/)
     const { out, err } = await run(['lint', path, '--fix'])
-    assert.match(err, /0 fixed, 1 left to you/)
+    assert.match(err, /0 fixed, 1 must be fixed manually/)
     assert.match(out, /folded\.yaml: 1 warning\n/)
   })
 

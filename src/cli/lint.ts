@@ -36,34 +36,33 @@ import { readText } from './read-text.ts'
 
 export const lintCommand = defineCommand({
   name: 'lint',
-  summary: 'look for mistakes in policies: rules that never match, let too much pass, do nothing',
+  summary: 'find policy mistakes: rules that never match, admit too much or have no effect',
   help: `portcullis lint FILE... [--format text|json|sarif] [--fix] [--max-warnings N]
                 [--decisions FILE] [--service GATEWAY=TYPE/POLICY]
 portcullis lint --admin URL [--format text|json|sarif] [--max-warnings N]
 
-Reads each FILE (- for the standard input) as the gateway would, and tells what is
-wrong with its policies. What is called an error is proven. Every code has a page
-in docs/errors. FILE may also be a file or a folder of Kubernetes manifests.
+Reads each FILE (- for standard input) as the gateway does, and reports mistakes in its
+policies. A finding is an error only if it is proven. Every code has a page in docs/errors.
+FILE can also be a file or folder of Kubernetes manifests.
 
-  --cluster           the objects of the cluster that KUBECONFIG names
-  --admin URL         what a running gateway serves, in place of FILE; the token in
-                      PORTCULLIS_ADMIN_TOKEN is sent along
-  --format text       for people (default)
-  --format json       for programs: counts and findings as one object; --json for short
-  --format sarif      for code hosts and editors: SARIF 2.1.0
-  --fix               fixes what can be fixed without changing any decision, in
-                      place; comments and formatting stay
-  --max-warnings N    fail where there are more warnings
-  --decisions FILE    recorded decisions (JSON lines): rules that decided nothing,
-                      claims that no token had
-  --service G=T/P     the Service in front of gateway G is of type T with
-                      externalTrafficPolicy P: default=LoadBalancer/Cluster
+  --cluster           use the objects in the cluster that KUBECONFIG selects
+  --admin URL         use the configuration of a running gateway; sends the token in
+                      PORTCULLIS_ADMIN_TOKEN
+  --format text       text output (default)
+  --format json       counts and findings as one object; short form: --json
+  --format sarif      SARIF 2.1.0, for code hosts and editors
+  --fix               fix in place what can be fixed without changing any decision;
+                      preserves comments and formatting
+  --max-warnings N    fail if there are more than N warnings
+  --decisions FILE    recorded decisions (JSON lines): also report rules that decided
+                      nothing and claims that no token had
+  --service G=T/P     the Service in front of gateway G has type T and
+                      externalTrafficPolicy P, for example default=LoadBalancer/Cluster
 
-A comment at the line of a finding, or the line above, suppresses it with a reason:
+To suppress a finding, add a comment with the reason on its line or the line above:
   # lint: AZ012 /apix is ours too
 
-Exit code: 0 without errors, 1 with errors or too many warnings, 2 where the command
-is not understood.`,
+Exit code: 0 without errors, 1 with errors or too many warnings, 2 for a usage error.`,
   run: async (args, terminal) => {
     const { files, format, max, isFixing, options, admin } = parse(args)
     await prepareFor(...files)
@@ -104,7 +103,7 @@ interface Findings {
 }
 
 const NOT_ASKED =
-  'not looked for without --decisions: AZ020, claims that no token had (AZ017, AZ019)\n'
+  'not checked without --decisions: AZ020, claims that no token had (AZ017, AZ019)\n'
 
 /** All findings of one file, those of its reader included. */
 function lintFile(file: string, options: LintOptions, terminal: Terminal): readonly Finding[] {
@@ -162,10 +161,10 @@ function parse(args: readonly string[]) {
   const { values } = read
   const { admin } = values
   if (admin !== undefined) withoutFiles(read, ['cluster', 'fix', 'decisions', 'service'])
-  const files = admin === undefined ? filesOf(read, 'name a file to look at') : []
+  const files = admin === undefined ? filesOf(read, 'specify at least one file') : []
   const format = values.sarif === true ? 'sarif' : formatOf(values, ['text', 'json', 'sarif'])
   const max = values['max-warnings'] === undefined ? Infinity : Number(values['max-warnings'])
-  if (Number.isNaN(max) || max < 0) throw new UsageError('--max-warnings takes a number')
+  if (Number.isNaN(max) || max < 0) throw new UsageError('--max-warnings must be a number')
   const options: LintOptions = {
     ...(values.service === undefined ? {} : { exposures: exposures(values.service) }),
     ...(values.decisions === undefined ? {} : { decisions: summaryOf(values.decisions) }),
@@ -196,7 +195,7 @@ function exposures(texts: readonly string[]): ReadonlyMap<string, Exposure> {
     texts.map((text) => {
       const [, gateway, type, externalTrafficPolicy] = /^(.+)=(\w+)\/(\w+)$/.exec(text) ?? []
       if (gateway === undefined || type === undefined || externalTrafficPolicy === undefined) {
-        throw new UsageError(`--service takes GATEWAY=TYPE/POLICY, not ${text}`)
+        throw new UsageError(`--service must be GATEWAY=TYPE/POLICY, not ${text}`)
       }
       return [gateway, { type, externalTrafficPolicy }]
     }),

@@ -41,7 +41,7 @@ export async function listTools(
   try {
     const { isApplied, diagnostics } = await gateway.apply(modelFor(model, targets, port, secret))
     if (!isApplied) {
-      const problem = diagnostics[0]?.message ?? 'the configuration cannot be applied'
+      const problem = diagnostics[0]?.message ?? 'cannot apply the configuration'
       return targets.map(() => ({ ok: false, problem }))
     }
     const listed: ListedTools[] = []
@@ -154,7 +154,7 @@ class ListingClient {
         if (typeof nextCursor !== 'string') return { ok: true, tools }
         cursor = nextCursor
       }
-      return { ok: false, problem: `its list has more than ${MAX_PAGES} pages` }
+      return { ok: false, problem: `its tool list has more than ${MAX_PAGES} pages` }
     } catch (error) {
       return { ok: false, problem: (error as Error).message }
     } finally {
@@ -204,7 +204,7 @@ class ListingClient {
       const result = members.get('result')
       if (result !== undefined) return result
     }
-    throw new Error(`${method}: it responded with ${response.status}, and with no result`)
+    throw new Error(`${method}: the server responded with ${response.status} and no result`)
   }
 
   async #post(message: Message): Promise<Response> {
@@ -254,13 +254,13 @@ function eventsIn(text: string): readonly string[] {
 /** What is wrong with the list, if anything. */
 function readTools(result: string, tools: Map<string, ToolPin>): string | undefined {
   const list = jsonMembers(result).get('tools')
-  if (list === undefined || !list.startsWith('[')) return 'its result has no `tools`'
+  if (list === undefined || !list.startsWith('[')) return 'the result has no `tools`'
   for (const item of jsonMembers(list).values()) {
     const { name } = JSON.parse(item) as { readonly name?: unknown }
     if (typeof name !== 'string') return 'a tool has no name'
     const pin = digestsOf(item)
-    if (pin === undefined) return `the tool \`${name}\` names a member twice`
-    if (tools.has(name)) return `two tools are called \`${name}\``
+    if (pin === undefined) return `tool \`${name}\` has a duplicate member`
+    if (tools.has(name)) return `duplicate tool \`${name}\``
     tools.set(name, pin)
   }
   return undefined

@@ -29,7 +29,7 @@ export async function prepareCluster(
     cluster = await readCluster(client)
     client.close()
   } catch (error) {
-    throw new UsageError(`the cluster cannot be read: ${(error as Error).message}`)
+    throw new UsageError(`cannot read the cluster: ${(error as Error).message}`)
   }
 }
 
@@ -45,9 +45,9 @@ export function loadManifests(path: string): Loaded {
     report({
       code: 'PC0223',
       severity: 'warning',
-      message: 'no Gateway is among the manifests: nothing is served',
+      message: 'the manifests contain no Gateway: nothing is served',
       origin: { kind: 'file', file: nameOf(path), line: 1, column: 1 },
-      hint: 'add the Gateway that the routes and policies are for',
+      hint: 'add the Gateway that the routes and policies attach to',
     })
   }
   const model = freeze(combineModels(translation.models.values()))

@@ -48,8 +48,8 @@ export async function loadInThread(
   let timer: NodeJS.Timeout | undefined
   const failed = new Promise<never>((_, reject) => {
     thread.once('error', reject)
-    thread.once('exit', (code) => reject(new Error(`the thread that read it ended with ${code}`)))
-    const late = new Error(`it was not read within ${patience / 1_000} s`)
+    thread.once('exit', (code) => reject(new Error(`the reader thread exited with code ${code}`)))
+    const late = new Error(`reading it took longer than ${patience / 1_000} s`)
     timer = setTimeout(reject, patience, late)
   })
   try {

@@ -83,7 +83,7 @@ describe('what commands say of models', () => {
     const lint = async (text: string) => (await runWith(['lint', file('lint.yaml', text)])).out
     const own = await lint(config('', RULE))
     assert.match(own, /AZ018/)
-    assert.match(own, /`hidden` has no authorization, which `?smart`? of the same virtual model/)
+    assert.match(own, /`hidden` has no authorization, unlike `?smart`? of the same virtual model/)
     assert.doesNotMatch(own, /`fast` has no authorization/)
     const weighted = config('', RULE).replace(/routing: .*/, WEIGHTED)
     assert.doesNotMatch(await lint(weighted), /AZ018/)

@@ -18,20 +18,20 @@ import { FILES, FORMAT, fileOf, formatOf, readArgs } from './read-args.ts'
 
 export const pin = defineCommand({
   name: 'pin',
-  summary: 'write the tools of MCP servers, as they are now, to the files of `pins`',
+  summary: 'write the current tools of MCP servers to their pin files',
   help: `portcullis pin FILE [--target NAME]... [--check] [--format text|json]
 
 Connects to the MCP servers that have \`pins\` in the configuration, lists their tools, and
-writes digests of the title, description, schemas and annotations of each tool to the
-files that \`pins\` names. Review the file like code: what is in it is approved.
+writes digests of the title, description, schemas and annotations of each tool to the files
+specified in \`pins\`. Review these files like code: every tool in them is approved.
 
-  FILE            the configuration; -f FILE, too
-  --target NAME   only this server; repeat it for more
-  --check         write nothing, and exit with 1 if a file would change
-  --format json   for programs; --json for short
+  FILE            the configuration; also -f FILE
+  --target NAME   only this server; can be repeated
+  --check         do not write; exit with 1 if a file would change
+  --format json   JSON output; short form: --json
 
-Exit code: 0; 1 if a server cannot be listed, for a configuration with errors or, with
---check, if tools are not as they are pinned; 2 for a usage error.`,
+Exit code: 0; 1 if the tools of a server cannot be listed, if the configuration has errors or,
+with --check, if tools differ from their pins; 2 for a usage error.`,
   run: async (args, { environment, colour, width = 100, out, err }) => {
     const read = parse(args)
     const { values } = read
@@ -83,7 +83,7 @@ function pinnedIn({ backends }: Model, names: readonly string[] = []): readonly 
       : [],
   )
   const available = all.map(({ target }) => target.name)
-  if (all.length === 0) throw new UsageError('no MCP server of this configuration has `pins`')
+  if (all.length === 0) throw new UsageError('no MCP server in this configuration has `pins`')
   const unknown = names.find((name) => !available.includes(name))
   if (unknown !== undefined) {
     throw new UsageError(`unknown target \`${unknown}\`; available: ${available.join(', ')}`)
@@ -158,7 +158,7 @@ function render(found: Compared, path: string, paint: Paint): string {
   const { target, tools, changes, problem } = found
   if (problem !== undefined) return `${paint('bad', `${target}: ${printable(problem)}`)}\n`
   const count = `${tools.size} ${tools.size === 1 ? 'tool' : 'tools'}`
-  const same = changes.length === 0 ? ', nothing changed' : ''
+  const same = changes.length === 0 ? ', no changes' : ''
   const lines = changes.map(({ tool, change, parts }) => {
     const what = parts.length === 0 ? '' : `: ${parts.join(', ')}`
     return `  ${SIGNS[change]} ${printable(tool)}${what}\n`

@@ -7,8 +7,8 @@ export const schema = defineCommand({
   summary: 'print the JSON Schema of configuration files, for editors',
   help: `portcullis schema
 
-Prints the JSON Schema of configuration files. Save it, and name it in the first
-line of a file, so that editors complete and check it:
+Prints the JSON Schema of configuration files. Save it and reference it in the first
+line of a file to get completion and validation in editors:
 
   # yaml-language-server: $schema=./portcullis.schema.json`,
   run: (args, { out }) => {

@@ -51,7 +51,7 @@ describe('portcullis validate --profile agentgateway', () => {
       said.map(({ message, origin }) => [origin.line, message.slice(0, 30)]),
       [
         [7, 'without `mode`, authentication'],
-        [10, 'a backend that is written as n'],
+        [10, 'a backend written as name:port'],
         [9, 'a header that is sent twice is'],
         [9, '`proxy.gateway`, `proxy.listen'],
       ],

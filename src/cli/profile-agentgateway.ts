@@ -14,31 +14,33 @@ const EXPRESSIONS = new Set(['rules', 'allow', 'deny', 'require', 'filter', 'add
 
 const DIFFERENCES: readonly Difference[] = [
   {
-    message: 'without `mode`, authentication is Strict here and Optional there',
-    hint: 'write `mode: Optional` to let requests without credentials reach the rules',
+    message: 'without `mode`, authentication is Strict here and Optional in agentgateway',
+    hint: 'set `mode: Optional` to evaluate rules for requests without credentials',
     concerns: (_, pair) => lacksMode(pair),
   },
   {
     message:
-      "a backend that is written as name:port gets the client's Host here, and its own name there",
+      "a backend written as name:port gets the client's Host here and its own name in agentgateway",
     hint: 'write it as a URL (http://name:port), or set `urlRewrite: {authority: auto}`',
     concerns: (key, { value }) => key === 'host' && isScalar(value) && isNamedHost(value.value),
   },
   {
-    message: 'relative paths start at the folder of the file here, at the working directory there',
-    hint: 'a file that is not in that folder is looked for in the working directory',
+    message:
+      'relative paths are resolved from the folder of the file here, and from the working directory in agentgateway',
+    hint: 'a file that is not in that folder is searched in the working directory',
     concerns: (key, { value }) =>
       FILE_KEYS.has(key) && isScalar(value) && isRelativePath(value.value),
   },
   {
-    message: 'a header that is sent twice is one string, joined with ", ", here; a list there',
-    hint: 'write `request.headers.raw()[name]` for a list in both',
+    message:
+      'a header that is sent twice is one string, joined with ", ", here and a list in agentgateway',
+    hint: 'use `request.headers.raw()[name]` to get a list in both',
     concerns: (key, pair) => mentions(key, pair, /\.headers\b(?!\.(raw|join|split|cookie)\()/),
   },
   {
     message:
-      '`proxy.gateway`, `proxy.listener`, `proxy.route` and `source.identity` are strings here, objects there',
-    hint: 'compare them without a field: `proxy.route == …` in place of `proxy.route.name == …`',
+      '`proxy.gateway`, `proxy.listener`, `proxy.route` and `source.identity` are strings here and objects in agentgateway',
+    hint: 'compare them without a field: `proxy.route == …` instead of `proxy.route.name == …`',
     concerns: (key, pair) =>
       mentions(key, pair, /\b(proxy\.(gateway|listener|route)|source\.identity)\b/),
   },

@@ -117,7 +117,7 @@ describe('portcullis prove', () => {
     const [{ route, example, reason }] = examples
     assert.equal(route, 'open')
     assert.match(example.path, /^\/admin[^/]/)
-    assert.equal(reason, "`'admin' in jwt.roles` reads what is unset")
+    assert.equal(reason, "`'admin' in jwt.roles` is undefined")
   })
 
   for (const [what, admitted, shown] of [
@@ -134,7 +134,7 @@ describe('portcullis prove', () => {
     })
   }
 
-  it('says when nothing that it is about is admitted', async () => {
+  it('says when nothing that it applies to is admitted', async () => {
     const vacuous = { on: { route: 'open' }, when: "request.method == 'TRACE'", admitted: 'false' }
     assert.equal((await answerTo(vacuous)).isVacuous, true)
     const other = { on: { route: 'open' }, admitted: "request.method != 'TRACE'" }
@@ -157,7 +157,7 @@ invariants: [{ name: it, admitted: jwt.sub == 'alice' }]
     const { out } = await runWith(['prove', write(policies("{ deny: jwt.sub != 'alice' }"))])
     assert.match(out, /refuted: it/)
     const { out: shut } = await runWith(['prove', write(policies("{ require: jwt.sub == 'b' }"))])
-    assert.match(shut, /proven: it \(no request that it is about is admitted\)/)
+    assert.match(shut, /proven: it \(no request that it applies to is admitted\)/)
   })
 
   it('is part of `portcullis test`, and of its counts', async () => {

@@ -13,26 +13,26 @@ export const proveCommand = defineCommand({
   summary: 'prove or refute the invariants of test files for every possible request',
   help: `portcullis prove FILE... [--format text|json|sarif] [--junit FILE] [--allow-not-known]
 
-Each FILE (YAML) names a configuration and lists invariants: CEL expressions that must be
-true of every request that is admitted. Each is
+Each FILE (YAML) specifies a configuration and invariants: CEL expressions that must be
+true for every admitted request. Each invariant is reported as
 
   proven      no request can break it
-  refuted     a request that breaks it is shown; the configuration was evaluated with it
-  not known   with the part of the configuration that cannot be reasoned about
+  refuted     with a request that breaks it, evaluated with the configuration
+  not known   with the part of the configuration that prevents a proof
 
-Nothing is served. \`portcullis test\` does the same and also sends the requests of the file.
+Nothing is served. \`portcullis test\` does the same and also sends the requests in the file.
 
-  --format text       for people (default)
-  --format json       for programs: all results as one object; --json for short
-  --format sarif      for code hosts and editors: SARIF 2.1.0
+  --format text       text output (default)
+  --format json       all results as one object; short form: --json
+  --format sarif      SARIF 2.1.0, for code hosts and editors
   --junit FILE        also write the results as JUnit XML
-  --allow-not-known   do not fail for an invariant that is neither proven nor refuted
+  --allow-not-known   do not fail on invariants that are neither proven nor refuted
 
 Exit code: 0 if all invariants are proven, 1 otherwise, 2 for a usage error.`,
   run: async (args, terminal) => {
     const read = parse(args)
     const { values } = read
-    const files = filesOf(read, 'name a test file')
+    const files = filesOf(read, 'specify at least one test file')
     const format = formatOf(values, ['text', 'json', 'sarif'])
     const results: SuiteResult[] = []
     for (const file of files) results.push(await proveFile(file, terminal, values))

@@ -170,7 +170,7 @@ backends:
 `
     const { out, code } = await runWith(['lint', file('tools.yaml', text)])
     assert.match(out, /error\[AZ001\]: `jwt` is never set here/)
-    assert.match(out, /warning\[AZ010\]: no request can make this true/)
+    assert.match(out, /warning\[AZ010\]: no request can satisfy this rule/)
     assert.equal(code, 1)
   })
 })
@@ -222,7 +222,7 @@ describe('portcullis replay with providers', () => {
   it('takes who was passed on for admitted', async () => {
     const out = await replay(OLD)
     assert.match(out, /2 requests: 0 newly admitted, 0 newly denied, 2 unchanged/)
-    assert.doesNotMatch(out, /otherwise than recorded/)
+    assert.doesNotMatch(out, /differently than recorded/)
   })
 
   it('tells what another rule of a provider would have done', async () => {

@@ -27,15 +27,15 @@ function messageOf(
   }
   if (code === 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE') {
     const long = /--[\w-]+/.exec(message)?.[0] ?? option
-    if (message.includes('does not take an argument')) return `\`${long}\` takes no value`
+    if (message.includes('does not take an argument')) return `\`${long}\` does not accept a value`
     if (message.includes('ambiguous')) {
-      return `\`${long}\` needs a value; write \`${long}=VALUE\` where it begins with a hyphen`
+      return `\`${long}\` requires a value; write \`${long}=VALUE\` if the value begins with a hyphen`
     }
-    return `\`${long}\` needs a value`
+    return `\`${long}\` requires a value`
   }
   if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL') {
     const word = /'([^']*)'/.exec(message)?.[1] ?? ''
-    return `\`${word}\` is one argument too many`
+    return `unexpected argument \`${word}\``
   }
   return message
 }
@@ -66,7 +66,7 @@ export function withoutFiles(
   others: readonly string[] = [],
 ): void {
   const [file] = positionals
-  if (file !== undefined) throw new UsageError(`name \`${file}\` or --admin, not both`)
+  if (file !== undefined) throw new UsageError(`\`${file}\` and --admin are mutually exclusive`)
   const other = ['file', ...others].find((name) => values[name] !== undefined)
   if (other !== undefined) throw new UsageError(`\`--${other}\` has no effect with --admin`)
 }
@@ -94,8 +94,8 @@ export function filesOf({ values, positionals }: Read<Named>, missing: string): 
 
 /** The one file of commands that take one. */
 export function fileOf(read: Read<Named>): string {
-  const [file = '', ...more] = filesOf(read, 'name the configuration')
-  if (more.length > 0) throw new UsageError('name one configuration')
+  const [file = '', ...more] = filesOf(read, 'specify a configuration file')
+  if (more.length > 0) throw new UsageError('specify exactly one configuration file')
   return file
 }
 

@@ -7,6 +7,6 @@ export function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${sentenceOf(error)}`)
+    throw new UsageError(`cannot read ${file}: ${sentenceOf(error)}`)
   }
 }

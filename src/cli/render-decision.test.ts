@@ -59,35 +59,39 @@ describe('a decision for people', () => {
     [
       'a search that was bounded',
       { examined: { rules: 64, of: 9_000, search: 'bounded' } },
-      /looked at 64 of 9000 Allow rules/,
+      /searched 64 of 9000 Allow rules/,
     ],
     [
       'a search that was skipped',
       { examined: { rules: 0, of: 3, search: 'skipped' } },
-      /not looked for: there were too many denials/,
+      /not searched: too many denials/,
     ],
     [
       'what all rules say',
       { audited: { verdict: 'allowed', cause: 'matched', rule: RULE } },
-      /with blocks in audit mode: allowed \(team authorization\[2\], matched\)/,
+      /if audit mode were enforced: allowed \(team authorization\[2\], matched\)/,
     ],
     [
       'credentials',
       { kind: 'authentication', cause: 'credentials', reason: 'expired', detail: '5 s ago' },
-      /the credentials were not accepted: expired: 5 s ago/,
+      /the credentials were rejected: expired: 5 s ago/,
     ],
     ...(
       [
         [
           'denied',
           'status 403',
-          /the service that was asked refused it: status 403\n.*extAuthz of team/,
+          /the external service denied the request: status 403\n.*extAuthz of team/,
         ],
-        ['unavailable', 'connect-refused', /the service could not be asked: connect-refused\n/],
+        [
+          'unavailable',
+          'connect-refused',
+          /the external service could not be reached: connect-refused\n/,
+        ],
         [
           'too-large',
-          'the body is too large to send to the service',
-          /the service was not asked: too-large: the body/,
+          'the body cannot be shown',
+          /the external service was not called: too-large: the body/,
         ],
       ] as const
     ).map(
@@ -112,7 +116,7 @@ describe('a decision for people', () => {
           origin: 'gateway.yaml:9:5',
         },
       },
-      /authorization of team is invalid, and denies all that it guards\n {14}gateway\.yaml:9:5 \(traffic, route\)\n {12}PC0103: there is/,
+      /authorization of team is invalid and denies all requests that it guards\n {14}gateway\.yaml:9:5 \(traffic, route\)\n {12}PC0103: there is/,
     ],
     [
       'a connection',

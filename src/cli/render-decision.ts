@@ -79,7 +79,7 @@ function because(record: DecisionRecord, paint: Paint): readonly string[] {
     ]
   }
   if (cause === 'no-allow-match') return [paint('bad', 'no Allow rule matched')]
-  if (cause === 'no-rules') return ['nothing stood against it']
+  if (cause === 'no-rules') return ['no rule denied it']
   if (cause === 'invalid-policy') return invalidLines(record, paint)
   if (cause === 'pin') return pinLines(record, paint)
   if (rule === undefined) return [cause]
@@ -94,26 +94,27 @@ function because(record: DecisionRecord, paint: Paint): readonly string[] {
 function refusalOf({ kind, reason = '', credentials }: DecisionRecord): string {
   if (kind === 'csrf') return 'rejected before authentication'
   const isExternal = credentials?.method === 'external'
-  if (isExternal && reason === 'denied') return 'the service that was asked refused it'
-  if (isExternal && reason === 'unavailable') return 'the service could not be asked'
-  if (isExternal) return `the service was not asked: ${reason}`
-  return `the credentials were not accepted: ${reason}`
+  if (isExternal && reason === 'denied') return 'the external service denied the request'
+  if (isExternal && reason === 'unavailable') return 'the external service could not be reached'
+  if (isExternal) return `the external service was not called: ${reason}`
+  return `the credentials were rejected: ${reason}`
 }
 
 function invalidLines({ invalid, reason }: DecisionRecord, paint: Paint): readonly string[] {
   const why = reason === undefined ? [] : [paint('warn', reason)]
-  if (invalid === undefined) return [paint('bad', 'a policy is invalid, and denies all'), ...why]
+  if (invalid === undefined)
+    return [paint('bad', 'a policy is invalid and denies all requests'), ...why]
   const { kind, policy, origin, section, level } = invalid
   return [
-    `${paint('name', kind)} of ${paint('name', policy)} ${paint('bad', 'is invalid, and denies all that it guards')}`,
+    `${paint('name', kind)} of ${paint('name', policy)} ${paint('bad', 'is invalid and denies all requests that it guards')}`,
     `  ${paint('faint', `${origin} (${section}, ${level})`)}`,
     ...why,
   ]
 }
 
 function pinLines({ reason = '', skipped }: DecisionRecord, paint: Paint): readonly string[] {
-  const hint = 'look at what the server lists now; if it is approved, run `portcullis pin`'
-  const where = skipped === true ? 'left out of a list: ' : ''
+  const hint = 'review the tools that the server lists now; to approve them, run `portcullis pin`'
+  const where = skipped === true ? 'omitted from a list: ' : ''
   return [paint('bad', `${where}${reason}`), paint('faint', hint)]
 }
 
@@ -151,10 +152,10 @@ function nearest({ nearest: near, examined }: DecisionRecord, paint: Paint): rea
     for (const miss of near.misses) lines.push(...missLines(miss, paint))
   }
   if (examined?.search === 'skipped') {
-    lines.push(paint('warn', 'not looked for: there were too many denials at once'))
+    lines.push(paint('warn', 'not searched: too many denials at once'))
   } else if (examined?.search === 'bounded') {
     const { rules, of } = examined
-    lines.push(paint('warn', `looked at ${rules} of ${of} Allow rules: others may be nearer`))
+    lines.push(paint('warn', `searched ${rules} of ${of} Allow rules: others may be nearer`))
   }
   return lines
 }
@@ -173,7 +174,7 @@ function audited({ audited: all }: DecisionRecord, paint: Paint): readonly strin
   const { verdict, cause, rule } = all
   const by = rule === undefined ? cause : `${rule.policy} ${labelOf(rule)}, ${cause}`
   return [
-    `with blocks in audit mode: ${paint(verdict === 'denied' ? 'bad' : 'good', verdict)} ${paint('plain', `(${by})`)}`,
+    `if audit mode were enforced: ${paint(verdict === 'denied' ? 'bad' : 'good', verdict)} ${paint('plain', `(${by})`)}`,
   ]
 }
 

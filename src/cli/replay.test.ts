@@ -77,7 +77,7 @@ describe('portcullis replay', () => {
     for (const records of [shown, redacted]) {
       const { out, code } = await replay(records, OLD, '--fail-on-change')
       assert.match(out, /5 requests: 0 newly admitted, 0 newly denied, /)
-      assert.doesNotMatch(out, /otherwise than recorded/)
+      assert.doesNotMatch(out, /differently than recorded/)
       assert.equal(code, 0)
     }
   })
@@ -89,7 +89,7 @@ describe('portcullis replay', () => {
     const { out } = await replay([record], config("deny: request.path == '/admin'"))
     assert.match(
       out,
-      /not known: 1: it depends on what `jwtAuthentication` finds, which the record does not show/,
+      /not known: 1: it depends on the result of `jwtAuthentication`, which the record does not contain/,
     )
   })
 
@@ -98,14 +98,14 @@ describe('portcullis replay', () => {
     const { out, code } = await replay(shown, now, '--fail-on-newly-admitted')
     assert.match(
       out,
-      /denied then, admitted now: 1 at route api: no Allow rule matches\n {2}such as .*\n {4}GET \/other\n/,
+      /denied then, admitted now: 1 at route api: no Allow rule matches\n {2}for example .*\n {4}GET \/other\n/,
     )
     assert.match(
       out,
       /admitted then, denied now: 1 at route api: Require `request\.path == '\/other'`/,
     )
     assert.ok(out.indexOf('denied then') < out.indexOf('admitted then'))
-    assert.match(out, /not read: 1 lines/)
+    assert.match(out, /skipped: 1 lines/)
     assert.match(out, /5 requests: 1 newly admitted, 1 newly denied, 3 unchanged, 0 not known/)
     assert.equal(code, 1)
   })
@@ -113,7 +113,7 @@ describe('portcullis replay', () => {
   it('does not guess what the records do not show', async () => {
     const now = config("allow: jwt.group in ['eng', 'ops']")
     const { out } = await replay(redacted, now)
-    assert.match(out, /not known: 4: it depends on jwt\.group, which the record does not show/)
+    assert.match(out, /not known: 4: it depends on jwt\.group, which the record does not contain/)
     assert.match(out, /5 requests: 0 newly admitted, 0 newly denied, 1 unchanged, 4 not known/)
   })
 
@@ -132,7 +132,7 @@ describe('portcullis replay', () => {
     const now = OLD.replace('https://i.example', 'https://j.example')
     assert.match(
       (await replay(shown, now)).out,
-      /not known: \d: it depends on .*`jwtAuthentication` finds/,
+      /not known: \d: it depends on .*the result of `jwtAuthentication`/,
     )
   })
 
@@ -201,20 +201,20 @@ describe('portcullis replay', () => {
       'a choice that was not there',
       open('timeout: {}'),
       ANY,
-      /not known: 1: it depends on what `authentication` finds/,
+      /not known: 1: it depends on the result of `authentication`/,
     ],
     [
       'a service that was not there',
       open('timeout: {}'),
       SERVICE,
-      /not known: 1: it depends on what `extAuthz` finds/,
+      /not known: 1: it depends on the result of `extAuthz`/,
     ],
     ['a service that is gone', SERVICE, open('timeout: {}'), / 1 unchanged/],
   ] as const) {
     it(`of whoever passed: ${what}`, async () => {
       const { out } = await replay([allowed], now, '--old', file('other.yaml', old))
       assert.match(out, expected)
-      assert.doesNotMatch(out, /otherwise than recorded/)
+      assert.doesNotMatch(out, /differently than recorded/)
     })
   }
 
@@ -247,20 +247,20 @@ describe('portcullis replay', () => {
     ] as const) {
       const { out } = await replay([{ ...record, port: 8080 } as never], now, ...old)
       assert.match(out, expected)
-      assert.doesNotMatch(out, /otherwise than recorded/)
+      assert.doesNotMatch(out, /differently than recorded/)
     }
   })
 
   it('passes over what the gateway writes about the file itself', async () => {
     const about = { seq: 0, prev: '0', entry: 'begin', time: 'x', format: 1 }
     const { out } = await replay([about as never], OLD)
-    assert.match(out, /not read: 1 lines[\s\S]*0 requests/)
+    assert.match(out, /skipped: 1 lines[\s\S]*0 requests/)
   })
 
   it('fails on a change where the old file does not decide as was recorded', async () => {
     const other = file('other.yaml', config("deny: request.path == '/'"))
     const { out, code } = await replay(shown, OLD, '--old', other, '--fail-on-change')
-    assert.match(out, /the old configuration decides \d of them otherwise than recorded/)
+    assert.match(out, /the old configuration decides \d of them differently than recorded/)
     assert.equal(code, 1)
     assert.equal((await replay(shown, OLD, '--old', other)).code, 0)
   })
@@ -271,7 +271,7 @@ describe('portcullis replay', () => {
       ...{ method: 'POST', host: 'a.example', path: '/x', status: 403, cause: 'cross-site' },
     })
     const { out } = await replay([record], open('timeout: {}'))
-    assert.match(out, /not known: 1: it depends on what `csrf` rejects/)
+    assert.match(out, /not known: 1: it depends on `csrf`/)
   })
 
   it('does not judge by a source that the new file would see otherwise', async () => {
@@ -289,7 +289,7 @@ routes:
       ...{ source: '10.1.2.3:0', peer: '203.0.113.9:51410' },
     })
     const { out } = await replay([record], hops(0), '--old', file('hops.yaml', hops(1)))
-    assert.match(out, /not known: 1: it depends on how it connects/)
+    assert.match(out, /not known: 1: it depends on how the client connected/)
   })
 
   for (const [what, text] of [
@@ -305,7 +305,7 @@ routes:
         file('no.txt', text),
         ...names,
       ])
-      assert.match(err, /no\.txt has no records of decisions/)
+      assert.match(err, /no\.txt contains no decision records/)
       assert.deepEqual([code, out], [1, ''])
     })
   }
@@ -332,8 +332,8 @@ routes:
     const untold = record({ id: 'untold', attributes: [{ name: 'jwt.sub', state: 'unset' }] })
     const old = ['--old', file('was.yaml', was), '--fail-on-change'] as const
     const { out, code } = await replay([bySomebody, byNobody, untold], now, ...old)
-    assert.match(out, /admitted then, denied now: 1 .*\n {2}such as somebody/)
-    assert.match(out, /denied then, admitted now: 1 .*\n {2}such as nobody/)
+    assert.match(out, /admitted then, denied now: 1 .*\n {2}for example somebody/)
+    assert.match(out, /denied then, admitted now: 1 .*\n {2}for example nobody/)
     assert.match(out, /not known: 1: it depends on .*jwt/)
     assert.equal(code, 1)
   })

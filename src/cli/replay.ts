@@ -14,33 +14,34 @@ import { openRouter } from './route-recorded.ts'
 
 export const replay = defineCommand({
   name: 'replay',
-  summary: 'tell which recorded requests a changed configuration would decide otherwise',
+  summary: 'show which recorded requests a changed configuration would decide differently',
   help: `portcullis replay --decisions FILE --old FILE --new FILE
                   [--format text|json] [--fail-on-newly-admitted] [--fail-on-change]
 portcullis replay --admin URL --new FILE [--format text|json]
                   [--fail-on-newly-admitted] [--fail-on-change]
 
-Takes recorded decisions (JSON lines, as config.decisions.file writes them; - for the
-standard input) and decides their requests by the new configuration: those that were
-denied and would be admitted first, grouped by route and reason. What a record does not
-show, since it was redacted or no rule read it then, is taken as unknown: if the verdict
-depends on it the request is counted as not known, with the names. Authentication and
-authorization are decided, nothing else that may answer a request.
+Reads recorded decisions (JSON lines, as written to config.decisions.file; - for standard
+input) and evaluates their requests with the new configuration. Lists requests that were
+denied and would be admitted first, grouped by route and reason. Values that a record does
+not contain, because they were redacted or no rule read them, are unknown: if the verdict
+depends on one, the request counts as not known and the value is named. Only authentication
+and authorization are evaluated, not other policies that may respond to a request.
 
   --decisions FILE           the records
-  --old FILE                 the configuration that they were made with
-  --new FILE                 the one to try
-  --admin URL                the records of a running gateway and what it serves, in place
-                             of --decisions and --old; it works out the result itself,
-                             without \`config\` of the new file. The token in
-                             PORTCULLIS_ADMIN_TOKEN is sent along
-  --format json              for programs: every changed request; --json for short
-  --fail-on-newly-admitted   exit code 1 where a request is newly admitted
-  --fail-on-change           the same for any change, and if the old configuration does not
-                             decide as was recorded
+  --old FILE                 the configuration that they were recorded with
+  --new FILE                 the configuration to evaluate
+  --admin URL                use the records and the configuration of a running gateway
+                             instead of --decisions and --old. The gateway computes the
+                             result, without \`config\` of the new file; sends the token
+                             in PORTCULLIS_ADMIN_TOKEN
+  --format json              JSON output with every changed request; short
+                             form: --json
+  --fail-on-newly-admitted   exit with 1 if a request is newly admitted
+  --fail-on-change           exit with 1 if any decision changes, or if the old
+                             configuration does not decide as recorded
 
-Exit code: 0, or 1 as asked for, if a file has errors and if there are no records in the
-one that should have some, 2 for a usage error.`,
+Exit code: 0; 1 if a file has errors, the decision file contains no records or one of the
+--fail-on options applies; 2 for a usage error.`,
   run: async (args, terminal) => {
     const values = parse(args)
     const format = formatOf(values, ['text', 'json'])
@@ -70,7 +71,7 @@ function replayFiles(
   terminal: Terminal,
 ): Replayed | undefined {
   if (decisions === undefined || before === undefined || after === undefined) {
-    throw new UsageError('name --decisions, --old and --new')
+    throw new UsageError('specify --decisions, --old and --new')
   }
   const {
     decisions: records,
@@ -78,7 +79,7 @@ function replayFiles(
     isLog,
   } = readDecisions(decisions === '-' ? terminal.readInput() : readText(decisions))
   if (records.length === 0 && !isLog) {
-    terminal.err(`portcullis replay: ${decisions} has no records of decisions\n`)
+    terminal.err(`portcullis replay: ${decisions} contains no decision records\n`)
     return undefined
   }
   const [old, now] = [loadModel(before, terminal), loadModel(after, terminal)]
@@ -101,15 +102,17 @@ async function replayServed(
   terminal: Terminal,
 ): Promise<Replayed | undefined> {
   if (decisions !== undefined || old !== undefined) {
-    throw new UsageError('the gateway has the records and the old configuration: name --new alone')
+    throw new UsageError(
+      'with --admin, specify only --new: the gateway provides the records and the old configuration',
+    )
   }
-  if (after === undefined) throw new UsageError('name --new')
+  if (after === undefined) throw new UsageError('specify --new')
   const { analyseTowards } = await import('./admin-changes.ts')
   const analysed = await analyseTowards<Replayed>(admin, after, 'replay', terminal)
   if (analysed === undefined) return undefined
   const { found, hasOtherSettings } = analysed
   if (!hasOtherSettings) return found
-  const why = '`config` of the file is not that of the gateway, and was not tried'
+  const why = '`config` in the file differs from that of the gateway and was not evaluated'
   return { ...found, unknown: [...found.unknown, { why, requests: found.requests }] }
 }
 
@@ -128,14 +131,16 @@ function render(found: Replay, notRead: number): string {
     const { kind, route, reason, id, time, request } = group[0] as Changed
     const where = route === '' ? 'no route' : `route ${route}`
     lines.push(visible(`${TITLES[kind]}: ${group.length} at ${where}: ${reason}`))
-    lines.push(`  such as ${id} of ${time}`)
+    lines.push(`  for example ${id} at ${time}`)
     lines.push(...exampleLines(request).map((line) => `    ${visible(line)}`), '')
   }
   for (const { why, requests } of found.unknown)
     lines.push(visible(`not known: ${requests}: ${why}`))
-  if (notRead > 0) lines.push(`not read: ${notRead} lines that are no records of decisions`)
+  if (notRead > 0) lines.push(`skipped: ${notRead} lines that are not decision records`)
   if (found.disagreeing > 0) {
-    lines.push(`the old configuration decides ${found.disagreeing} of them otherwise than recorded`)
+    lines.push(
+      `the old configuration decides ${found.disagreeing} of them differently than recorded`,
+    )
   }
   const count = (kind: string) => found.changed.filter((one) => one.kind === kind).length
   const unknown = found.unknown.reduce((sum, { requests }) => sum + requests, 0)

@@ -25,9 +25,9 @@ export function restartNeeded(
       return {
         code: 'PC0405',
         severity: 'warning',
-        message: `\`${name}\` was changed, which takes effect after a restart`,
+        message: `the change to \`${name}\` takes effect after a restart`,
         origin: { kind: 'object', object: file, field: name },
-        hint: 'the rest of the file has been taken over',
+        hint: 'the rest of the file has been applied',
       } as const
     })
 }

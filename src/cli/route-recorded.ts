@@ -51,14 +51,14 @@ function routed(
   const listener = isConnection ? (entered ?? own[0]) : names.forHost(host)
   if (listener === undefined) return 'no listener serves this host'
   if (entered !== undefined && !isAlike(listener, entered)) {
-    return 'another listener serves this host: 421'
+    return '421: another listener serves this host'
   }
   const place = { listener: `${listener.gateway}/${listener.listener.name}` }
   if (servesStreams(listener.listener)) {
     const isTaken = isUnread
       ? streamsOn(reach, listener).some(({ stream }) => leadsToBackend(stream))
       : isForwarded(streamFor(streamsOn(reach, listener), sni))
-    return isTaken ? { ...place, routes: [], unknown: [] } : 'no route takes it'
+    return isTaken ? { ...place, routes: [], unknown: [] } : 'no route matches'
   }
   if (isConnection) return { ...place, routes: [], unknown: [] }
   const { routes, unknown } = routesOf(reach, listener, recorded)

@@ -51,7 +51,7 @@ export function shareRevoked(store: Store, { signIn }: Fleet, log: Logger): void
     // Here the session is over all the same, and elsewhere it ends with its tokens.
     store.revocations.add(keys, before, until).catch((error: Error) => {
       log.warn('sign-in', {
-        error: 'a logout is not known to other replicas',
+        error: 'cannot send a logout to the other replicas',
         detail: error.message,
       })
     })

@@ -6,27 +6,29 @@ import { readArgs } from './read-args.ts'
 
 export const RUN_HELP = `portcullis run [-f FILE] [--no-strict] [--xds ADDRESS]
 
-Serves FILE, and applies changes of it and of the files that it names while it runs: a
-change with an error changes nothing. A rule that can never match, as one on \`jwt\`
-without authentication, is an error here too. Without FILE it serves an example with a
-backend of its own, and stores changes made by its admin API in a PostgreSQL server of
-its own, in the folder that the variable PORTCULLIS_DATA names (of the user by default).
+Serves FILE, and reloads it when it or a file that it references changes. A changed file
+with an error is rejected, and the gateway keeps the previous configuration. A rule that can
+never match, such as a rule on \`jwt\` without authentication, is also an error. Without FILE,
+it serves an example configuration with an embedded backend, and stores changes that are
+made with the admin API in an embedded PostgreSQL server, in the folder that
+PORTCULLIS_DATA specifies (default: the data folder of the user).
 
   -f, --file FILE   the configuration, YAML or JSON
-      --strict      reject a configuration with any error as a whole, at the start and
-                    on reload; this is the default
-      --no-strict   apply it part by part: an invalid policy denies what it guards, an
-                    invalid route gets 500, an invalid listener closes its
+      --strict      reject the entire configuration if it has any error, at startup and
+                    on reload (default)
+      --no-strict   apply the valid parts: an invalid policy denies what it guards, an
+                    invalid route returns 500, an invalid listener closes its
                     connections, and the rest is served
-      --xds ADDRESS serve what the controller at https://HOST:PORT delivers, part by
-                    part; FILE has only \`config\` then. The default is the variable
-                    PORTCULLIS_XDS_ADDRESS. Files that are named by variables:
-                    PORTCULLIS_XDS_CA, certificates that are trusted;
+      --xds ADDRESS serve the configuration from the controller at https://HOST:PORT,
+                    applying its valid parts; FILE then contains only \`config\`. The
+                    default is PORTCULLIS_XDS_ADDRESS. Environment variables that
+                    specify files:
+                    PORTCULLIS_XDS_CA, the trusted CA certificates;
                     PORTCULLIS_XDS_TOKEN, the token of the proxy;
-                    PORTCULLIS_XDS_STATE, where the last configuration is stored, which
-                    is served after a restart while the controller is away
+                    PORTCULLIS_XDS_STATE, where the last configuration is stored, to
+                    serve it after a restart while the controller is unavailable
 
-SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish first.
+SIGHUP reloads the configuration. SIGTERM and SIGINT finish active requests, then stop.
 
 Exit code: 0 after a signal, 1 if it cannot start, 2 for a usage error.`
 
@@ -41,7 +43,7 @@ export function runOptionsOf(args: readonly string[], environment: Environment) 
     allowPositionals: true,
     allowNegative: true,
   })
-  if (positionals.length > 1) throw new UsageError('name one file')
+  if (positionals.length > 1) throw new UsageError('specify exactly one file')
   const file = values.file ?? positionals[0]
   return {
     file: file === undefined ? undefined : resolve(file),

@@ -22,9 +22,9 @@ export function sessionKeyProblems(environment: Environment): readonly Diagnosti
     {
       code: 'PC0215',
       severity: 'error',
-      message: `\`${VARIABLE}\` is not 64 hexadecimal digits`,
+      message: `\`${VARIABLE}\` must have exactly 64 hexadecimal digits`,
       origin: { kind: 'object', object: 'environment', field: VARIABLE },
-      hint: 'make one with `openssl rand -hex 32`',
+      hint: 'generate one with `openssl rand -hex 32`',
     },
   ]
 }

@@ -50,9 +50,9 @@ export async function openStorage(options: StorageOptions): Promise<Storage | Di
     return {
       code: 'PC0407',
       severity: 'error',
-      message: `\`${KEY}\` is not a list of keys of 64 hexadecimal digits`,
+      message: `\`${KEY}\` must be a list of keys with 64 hexadecimal digits each`,
       origin: { kind: 'object', object: 'environment', field: KEY },
-      hint: 'make one with `openssl rand -hex 32`; the newest comes first, separated by commas',
+      hint: 'generate keys with `openssl rand -hex 32`; separate them with commas, newest first',
     }
   }
   const [first] = keys
@@ -145,7 +145,7 @@ export function withStorage(status: Status, { store }: Storage): Status {
   const { isConnected, revision, problem = '' } = store.state
   if (isConnected && problem === '') return status
   const detail = status.isReady
-    ? `${status.detail}, revision ${revision} is served while the database cannot be read: ${problem}`
+    ? `${status.detail}, serving revision ${revision} because the database cannot be read: ${problem}`
     : `${status.detail}: ${problem}`
   return { ...status, detail }
 }

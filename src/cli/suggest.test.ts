@@ -109,7 +109,7 @@ describe('portcullis suggest', () => {
     assert.deepEqual([api?.admitted, api?.denied, api?.tightens], [4, 1, 'yes'])
     for (const { wouldDeny } of api?.rules ?? []) assert.ok(wouldDeny.length > 0)
     assert.match(words, /- allow: "request\.method == 'GET' && /)
-    assert.match(words, /# would deny what is admitted now:\n {6}# {3}/)
+    assert.match(words, /# would deny this request, which is admitted now:\n {6}# {3}/)
   })
 
   it('keeps Deny and Require rules, and takes the place of Allow rules that admit more', async () => {
@@ -140,7 +140,7 @@ describe('portcullis suggest', () => {
     const { records } = await served(text, [get('/a')])
     const { found, words } = await suggested(text, records)
     assert.equal(found.suggestions[0]?.tightens, 'no')
-    assert.match(words, /They deny nothing that is admitted now/)
+    assert.match(words, /They do not deny any request that is admitted now/)
   })
 
   it('has no suggestion without an admitted request, or for a route that is gone', async () => {
@@ -149,9 +149,9 @@ describe('portcullis suggest', () => {
     const { code, found, words } = await suggested(denying, records)
     assert.equal(code, 1)
     assert.deepEqual(found.suggestions, [])
-    assert.match(words, /no suggestion: no admitted request is recorded/)
+    assert.match(words, /no suggestion: no admitted requests are recorded/)
     const gone = await suggested(denying.replace('"api"', '"other"'), records)
-    assert.match(gone.words, /no suggestion: the configuration has no such route/)
+    assert.match(gone.words, /no suggestion: the configuration does not contain this route/)
   })
 
   it('quotes whatever clients wrote', async () => {

@@ -12,28 +12,28 @@ import { openRouter } from './route-recorded.ts'
 
 export const suggest = defineCommand({
   name: 'suggest',
-  summary: 'suggest Allow rules that admit the recorded requests, and little else',
+  summary: 'suggest Allow rules that admit the recorded requests and little else',
   help: `portcullis suggest --decisions FILE -f FILE [--route NAME] [--format text|json]
 portcullis suggest --admin URL [--route NAME] [--format text|json]
 
-Takes recorded decisions (JSON lines, as config.decisions.file writes them; - for the
-standard input) and the configuration that they were made with. For every route with
-admitted requests it suggests the fewest Allow rules that admit all of them: methods and
-paths as they were seen, and claims and headers with few values. Only what a record shows
-can be in a rule: claims and headers that a rule read, and that are not redacted.
-Every set is replayed on the same records before it is shown. It admits all that was
-admitted and nothing that was denied; each rule comes with a request that is admitted now
-and that the rule would deny. Set \`config.decisions.allowed\` to record admitted requests.
+Reads recorded decisions (JSON lines, as written to config.decisions.file; - for standard
+input) and the configuration that they were recorded with. For every route with admitted
+requests, it suggests the fewest Allow rules that admit all of them, based on the recorded
+methods and paths and on claims and headers with few values. Rules can use only values that
+the records contain: claims and headers that a rule read and that are not redacted.
+Each suggestion is replayed on the same records before it is shown: it admits every request
+that was admitted and none that was denied. Each rule comes with a request that is admitted
+now and that the rule would deny. Set \`config.decisions.allowed\` to record admitted requests.
 
   --decisions FILE   the records
-  -f, --file FILE    the configuration that they were made with
-  --admin URL        the records and the configuration of a running gateway, in place of
-                     both; the token in PORTCULLIS_ADMIN_TOKEN is sent along
+  -f, --file FILE    the configuration that they were recorded with
+  --admin URL        use the records and the configuration of a running gateway; sends the
+                     token in PORTCULLIS_ADMIN_TOKEN
   --route NAME       only this route
-  --format json      for programs; --json for short
+  --format json      JSON output; short form: --json
 
-Exit code: 0, 1 if a file has errors, if there are no records and if there is no
-suggestion, 2 for a usage error.`,
+Exit code: 0; 1 if a file has errors, there are no records or there is no suggestion; 2 for a
+usage error.`,
   run: async (args, terminal) => {
     const { values } = parse(args)
     const format = formatOf(values, ['text', 'json'])
@@ -51,12 +51,12 @@ suggestion, 2 for a usage error.`,
       return 1
     }
     if (decisions === undefined || file === undefined) {
-      throw new UsageError('name --decisions and -f, or --admin')
+      throw new UsageError('specify --decisions and -f, or --admin')
     }
     const text = decisions === '-' ? terminal.readInput() : readText(decisions)
     const { decisions: records } = readDecisions(text)
     if (records.length === 0) {
-      terminal.err(`portcullis suggest: ${decisions} has no records of decisions\n`)
+      terminal.err(`portcullis suggest: ${decisions} contains no decision records\n`)
       return 1
     }
     const model = loadModel(file, terminal)
@@ -83,8 +83,8 @@ function idsOn<T extends { readonly id: string; readonly route?: string }>(
 
 const TIGHTENS = {
   yes: '',
-  no: 'They deny nothing that is admitted now: rules of the gateway or listener admit it all the same.',
-  unknown: 'Whether they deny anything that is admitted now is not known.',
+  no: 'They do not deny any request that is admitted now, because rules on the gateway or listener still admit it.',
+  unknown: 'It is not known whether they deny any request that is admitted now.',
 } as const
 
 function render({ suggestions, without }: Suggestions): string {
@@ -92,22 +92,22 @@ function render({ suggestions, without }: Suggestions): string {
   for (const { route, admitted, denied, notKnown, rules, replaces, tightens } of suggestions) {
     const unclear = notKnown === 0 ? '' : `, ${notKnown} of them not known`
     lines.push(
-      visible(`route ${route}: ${admitted} admitted requests admitted, ${denied} denied${unclear}`),
+      visible(`route ${route}: admits ${admitted} recorded requests, denies ${denied}${unclear}`),
       '  authorization:',
       '    rules:',
     )
     for (const { expression, admits, example, denies, wouldDeny } of rules) {
       lines.push(
         `    - allow: ${visible(yamlText(expression))}`,
-        `      # admits ${admits}, such as ${visible(`${example.method} ${example.path}`)}; denies ${denies} of the others`,
+        `      # admits ${admits}, for example ${visible(`${example.method} ${example.path}`)}; denies ${denies} of the others`,
       )
       for (const one of wouldDeny) {
-        lines.push('      # would deny what is admitted now:')
+        lines.push('      # would deny this request, which is admitted now:')
         lines.push(...exampleLines(one).map((line) => `      #   ${visible(line)}`))
       }
     }
     if (replaces.length > 0) {
-      lines.push('  in place of:', ...replaces.map((rule) => `    - allow: ${visible(rule)}`))
+      lines.push('  instead of:', ...replaces.map((rule) => `    - allow: ${visible(rule)}`))
     }
     if (tightens !== 'yes') lines.push(`  ${TIGHTENS[tightens]}`)
     lines.push('')

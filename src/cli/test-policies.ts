@@ -15,19 +15,19 @@ export const testPolicies = defineCommand({
   help: `portcullis test FILE... [--format text|json] [--junit FILE] [--fail-on-uncovered]
                 [--allow-not-known] [--admin URL]
 
-Each FILE (YAML) names a configuration and lists requests with their expected outcomes,
-and invariants that must hold of all requests. The configuration is served on free ports
-with stand-ins for its backends and keys of the run for its issuers, and the requests are
-sent over real connections. Invariants are proven: see \`portcullis prove --help\`.
+Each FILE (YAML) specifies a configuration, requests with their expected outcomes, and
+invariants that must hold for all requests. The configuration is served on free ports, with
+test backends and with keys generated for its issuers, and the requests are sent over real
+connections. Invariants are proven: see \`portcullis prove --help\`.
 See docs/reference/test-files.md.
 
-  --admin URL          test what a running gateway serves, in place of the configuration
-                       that FILE names. The gateway runs the cases, on ports of their own;
-                       the token in PORTCULLIS_ADMIN_TOKEN is sent along
-  --format json        for programs: all results as one object; --json for short
+  --admin URL          test the configuration of a running gateway instead of the one that
+                       FILE specifies. The gateway runs the cases on separate ports; sends
+                       the token in PORTCULLIS_ADMIN_TOKEN
+  --format json        all results as one object; short form: --json
   --junit FILE         also write the results as JUnit XML
-  --fail-on-uncovered  fail if a rule decided nothing
-  --allow-not-known    do not fail for an invariant that is neither proven nor refuted
+  --fail-on-uncovered  fail if a rule decided no request
+  --allow-not-known    do not fail on invariants that are neither proven nor refuted
 
 Exit code: 0 if all cases pass and all invariants are proven, 1 otherwise, 2 for a usage
 error.`,
@@ -36,7 +36,7 @@ error.`,
     const { values } = read
     const format = formatOf(values, ['text', 'json'])
     const results: SuiteResult[] = []
-    for (const file of filesOf(read, 'name a test file')) {
+    for (const file of filesOf(read, 'specify at least one test file')) {
       const { value: suite, diagnostics } = readSuite(file)
       const { environment } = terminal
       const allowsNotKnown = values['allow-not-known'] === true
@@ -77,7 +77,7 @@ async function runServed(
   const found = await askAnalysis<Results>(admin, path, environment, sent)
   if (typeof found === 'string') return found
   const [result] = found.suites
-  return result === undefined ? 'the gateway ran nothing' : { ...result, file }
+  return result === undefined ? 'the gateway did not run the cases' : { ...result, file }
 }
 
 function parse(args: readonly string[]) {

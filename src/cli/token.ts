@@ -16,24 +16,24 @@ const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_
 
 export const token = defineCommand({
   name: 'token',
-  summary: 'make a token for tests, and the key set that verifies it',
+  summary: 'create a test token and the key set that verifies it',
   help: `portcullis token [--claims JSON] [--issuer URL] [--audience NAME] [--expires 1h]
                  [--key FILE]
 portcullis token --jwks [--key FILE]
 
-Signs a token (JWT, ES256) with the private key in FILE, which is made with the first one.
-\`--jwks\` prints the public key set, for \`jwtAuthentication\`:
+Signs a token (JWT, ES256) with the private key in FILE, which is created if it does not
+exist. \`--jwks\` prints the public key set for \`jwtAuthentication\`:
 
   portcullis token --jwks > keys.json
   curl -H "Authorization: Bearer $(portcullis token --claims '{"sub":"alice"}')" …
 
 For tests only: anyone who has FILE can sign any token.
 
-  --claims JSON      further claims; they win over those that options set
+  --claims JSON      additional claims; they override those set by other options
   --issuer URL       \`iss\` (default ${DEFAULT_ISSUER})
   --audience NAME    \`aud\`; none by default
-  --expires TIME     \`exp\`, from now: 30s, 15m, 1h, 7d (default 1h); -1h has expired
-  --key FILE         the private key (default ${DEFAULT_KEY} in this folder)
+  --expires TIME     \`exp\`, from now: 30s, 15m, 1h, 7d (default 1h); -1h for an expired token
+  --key FILE         the private key (default ${DEFAULT_KEY} in the current directory)
   --jwks             print the key set instead of a token
 
 Exit code: 0, 1 if FILE cannot be used, 2 for a usage error.`,
@@ -61,7 +61,7 @@ function keyOf(file: string): Key | string {
     return key
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') {
-      return `${file} cannot be written: ${whyUnwritable(error)}`
+      return `cannot write ${file}: ${whyUnwritable(error)}`
     }
   }
   try {
@@ -69,10 +69,10 @@ function keyOf(file: string): Key | string {
     if (key.kty === 'EC' && key.crv === 'P-256' && key.d !== undefined && key.kid !== undefined) {
       return key as Key
     }
-    return `${file} is not a private key that \`portcullis token\` made`
+    return `${file} is not a private key created by \`portcullis token\``
   } catch (error) {
     if (error instanceof SyntaxError) return `${file} is not JSON`
-    return `${file} cannot be read: ${sentenceOf(error)}`
+    return `cannot read ${file}: ${sentenceOf(error)}`
   }
 }
 
@@ -96,7 +96,7 @@ function claimsOf(options: ReturnType<typeof parse>): object {
   const { issuer = DEFAULT_ISSUER, audience, expires = '1h', claims = '{}' } = options
   const [, number = '', unit = ''] = /^(-?\d+)([smhd])$/.exec(expires) ?? []
   const factor = SECONDS[unit]
-  if (factor === undefined) throw new UsageError('--expires takes a time, as 15m')
+  if (factor === undefined) throw new UsageError('--expires must be a duration, for example 15m')
   const now = Math.floor(Date.now() / 1000)
   return {
     iss: issuer,
@@ -114,7 +114,7 @@ function objectOf(text: string): object {
   } catch {
     // Said below.
   }
-  throw new UsageError(`--claims takes an object in JSON, as '{"sub":"alice"}'`)
+  throw new UsageError(`--claims must be a JSON object, for example '{"sub":"alice"}'`)
 }
 
 function parse(args: readonly string[]) {

@@ -57,7 +57,7 @@ function runApart(args: readonly string[], environment: Environment): Promise<To
     const all = [...process.execArgv, ...args]
     const child = execFile(process.execPath, all, settings, (error, out, err) => {
       const code = typeof error?.code === 'number' ? error.code : error === null ? 0 : 1
-      const killed = error?.killed === true ? 'it took too long, and was stopped' : ''
+      const killed = error?.killed === true ? 'stopped because it took too long' : ''
       resolve({ code, out, err: err === '' ? killed : err })
     })
     try {

@@ -65,8 +65,7 @@ export async function openUsage(
         isFailing = false
       })
       .catch((error: unknown) => {
-        if (!isFailing)
-          log.warn('usage', { error: 'usage cannot be stored', detail: String(error) })
+        if (!isFailing) log.warn('usage', { error: 'cannot store usage', detail: String(error) })
         isFailing = true
       })
       .finally(() => {

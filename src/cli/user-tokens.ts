@@ -21,7 +21,7 @@ export function openUserTokens(store: UserTokenStore, sealKey: Uint8Array): Open
           return await (await opening).find(owner)
         } catch (error) {
           const detail = error instanceof Error ? error.message : String(error)
-          return { kind: 'unavailable', detail: `tokens of users: ${detail}` }
+          return { kind: 'unavailable', detail: `user tokens: ${detail}` }
         }
       },
       connect: async (...args) => (await opening).connect(...args),
@@ -81,9 +81,9 @@ export async function openUserTokenStore(
       return {
         code: 'PC0419',
         severity: 'error',
-        message: `the file of users' tokens cannot be used: ${problem}`,
+        message: `cannot use the user token file: ${problem}`,
         origin,
-        hint: 'make sure that the gateway can read and write it, and that it is no other file',
+        hint: 'make sure that the gateway can read and write the file, and that it is a user token file',
       }
     }
   }

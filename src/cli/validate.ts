@@ -13,32 +13,32 @@ import { ADMIN, FILES, FORMAT, filesOf, formatOf, readArgs } from './read-args.t
 
 export const validate = defineCommand({
   name: 'validate',
-  summary: 'check configuration files and print everything that is wrong with them',
+  summary: 'validate configuration files and print all errors and warnings',
   help: `portcullis validate FILE... [--profile agentgateway] [--format text|json]
 portcullis validate -f FILE [--json]
 portcullis validate [FILE] --admin URL [--format text|json]
 
-Reads each FILE (- for the standard input) and the files that it names, as the
-gateway would, and prints all errors and warnings with their places. Errors that
-\`portcullis lint\` proves in policies, such as rules that can never match, are among
-them; its warnings are not. FILE may also be a file or a folder of manifests: Gateways,
-routes and policies of Kubernetes, read as the controller would.
+Reads each FILE (- for standard input) and the files that it references, as the gateway
+does, and prints all errors and warnings with their locations. This includes policy errors
+that \`portcullis lint\` proves, such as rules that can never match, but not its warnings.
+FILE can also be a file or folder of Kubernetes manifests (Gateways, routes and policies),
+which are read as the controller does.
 
   --profile agentgateway
-                  FILE was written for agentgateway: also say, each once, what it means
-                  there and not here
-  --admin URL     what a running gateway would say of FILE, in place of what it serves, with
-                  its own files and keys and without \`config\` of FILE; without FILE, what
-                  it says of what it serves. The token in PORTCULLIS_ADMIN_TOKEN is sent along
-  --format text   for people (default)
-  --format json   for programs: counts and messages as one object; --json for short
+                  FILE was written for agentgateway: also list, once each, the settings
+                  that have a different meaning here
+  --admin URL     validate FILE on a running gateway, with its files and keys and without
+                  \`config\` of FILE; without FILE, print the diagnostics of the running
+                  configuration. Sends the token in PORTCULLIS_ADMIN_TOKEN
+  --format text   text output (default)
+  --format json   counts and messages as one object; short form: --json
 
 Exit code: 0 without errors, 1 with errors, 2 for a usage error.`,
   run: async (args, terminal) => {
     const read = parse(args)
     const format = formatOf(read.values, ['text', 'json'])
     if (read.values.admin !== undefined) return validateServed(read.values.admin, read, terminal)
-    const files = filesOf(read, 'name a file to check')
+    const files = filesOf(read, 'specify at least one file')
     const differences = await differencesFor(read.values.profile)
     await prepareFor(...files)
     const checked = files.map((file) => {
@@ -60,7 +60,7 @@ async function validateServed(
 ): Promise<number> {
   const [file, ...more] = [...(values.file ?? []), ...positionals]
   if (more.length > 0 || values.profile !== undefined) {
-    throw new UsageError('with --admin name one file, and no --profile')
+    throw new UsageError('--admin accepts at most one file and cannot be combined with --profile')
   }
   const found = await servedDiagnostics(admin, file, terminal)
   if (found === undefined) return 1
@@ -93,7 +93,7 @@ async function servedDiagnostics(
 export const check = defineCommand({
   ...validate,
   name: 'check',
-  summary: 'the same as `validate`',
+  summary: 'alias of `validate`',
   help: validate.help.replaceAll('portcullis validate', 'portcullis check'),
 })
 

@@ -56,7 +56,7 @@ export function openVerdicts(model: Model): Verdicts {
       if (unknown !== undefined) return refused(route, unknown)
       const denial = reasonOf(denialOf(others))
       if (denial !== undefined) return refused(route, denial)
-      if (others.length > 0 && route === '') return refused('', 'no route takes it')
+      if (others.length > 0 && route === '') return refused('', 'no route matches')
       if (late?.reason === 'authorization') return refused(route, reasonIn(late))
       if (late !== undefined && (!isOwnResponse(late) || late.status >= 400)) {
         return { ...refused(route, reasonIn(late)), isUnserved: true }
@@ -93,7 +93,7 @@ const CAME_TO: Readonly<Record<string, string>> = {
   matched: 'matches',
   false: 'is false',
   error: 'is an error',
-  unset: 'reads what is unset',
+  unset: 'is undefined',
 }
 
 function reasonOf(decision: Decision | undefined): string | undefined {
@@ -119,15 +119,15 @@ export function refusalBy(
   supposed: Pick<HypotheticalRequest, 'identity' | 'headers'>,
 ): string | undefined {
   const { identity } = supposed
-  if (policy.state !== 'valid') return 'an authentication is invalid'
+  if (policy.state !== 'valid') return 'an authentication policy is invalid'
   const { mode = 'Strict' } = policy.value as { readonly mode?: string }
   const { variables, accepted, refusal } = recognize(policy, identity)
   const isThere = variables.some((variable) => identity[variable] !== undefined)
   if (recordOf(policy.kind)?.asksService === true) return undefined
   if (!isThere && mode !== 'Permissive' && isBad(policy.value, supposed)) {
-    return `401: ${policy.kind} finds bad credentials`
+    return `401: ${policy.kind} rejects the credentials`
   }
-  if (!isThere) return mode === 'Strict' ? `401: ${policy.kind} finds no credentials` : undefined
+  if (!isThere) return mode === 'Strict' ? `401: ${policy.kind} requires credentials` : undefined
   if (mode === 'Permissive' || accepted.length > 0) return undefined
   return refusal === undefined ? undefined : `401: ${refusal}`
 }

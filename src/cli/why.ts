@@ -8,41 +8,40 @@ import { renderDecision, renderDecisionLine } from './render-decision.ts'
 
 export const why = defineCommand({
   name: 'why',
-  summary: 'tell why a running gateway denied a request',
+  summary: 'explain why a running gateway denied a request',
   help: `portcullis why [ID] [--admin URL] [--format text|json]
 portcullis why --follow [--admin URL] [--format text|json]
 portcullis why ID --decisions FILE... [--format text|json]
 
-Gets a decision from a running gateway by its ID, which the client got as
-x-request-id, and tells which rule decided and why. Without ID it lists the latest
-denials.
+Gets a decision from a running gateway by its ID, which clients receive in the header
+x-request-id, and shows which rule decided and why. Without ID, lists the latest denials.
 
-  --admin URL        the admin API, as a URL or as host:port (default ${DEFAULT_ADMIN})
-  --decisions FILE   the file of decisions to look in instead; repeat it for more
-  --policy NAME      of the list: decisions of this policy alone
-  --verdict VERDICT  of the list: denied (default), skipped (of providers),
-                     would-deny, allowed or any
-  --since TIME       of the list: not before this time, as 2026-02-03T04:05:06Z
-  --limit N          of the list: at most so many (default 20)
-  --follow           of the list: go on with each decision that is made; as JSON, one a line
-  --format json      the records themselves; --json for short
+  --admin URL        the admin API, a URL or host:port (default ${DEFAULT_ADMIN})
+  --decisions FILE   look up the decision in this file instead; can be repeated
+  --policy NAME      list only decisions of this policy
+  --verdict VERDICT  list decisions with this verdict: denied (default), skipped (AI
+                     providers), would-deny, allowed or any
+  --since TIME       list decisions since this time, for example 2026-02-03T04:05:06Z
+  --limit N          list at most N decisions (default 20)
+  --follow           keep listing decisions as they are made; as JSON, one per line
+  --format json      print the records as JSON; short form: --json
 
-Exit code: 0, or 1 if there is no decision with this ID, or if the gateway cannot be
-reached; a list may be empty. 2 for a usage error.`,
+Exit code: 0; 1 if there is no decision with this ID or the gateway cannot be reached (an
+empty list is not an error); 2 for a usage error.`,
   run: async (args, terminal) => {
     const { out, err, colour } = terminal
     const { values, positionals } = parse(args)
     const [id, ...more] = positionals
-    if (more.length > 0) throw new UsageError('name one id')
+    if (more.length > 0) throw new UsageError('specify only one ID')
     const { admin = DEFAULT_ADMIN } = values
     const json = formatOf(values, ['text', 'json']) === 'json'
     if (values.follow === true) {
       if (id !== undefined || values.decisions !== undefined) {
-        throw new UsageError('--follow lists what a running gateway decides')
+        throw new UsageError('--follow cannot be combined with an ID or --decisions')
       }
       return followDecisions({ admin, query: filters(values), json }, terminal)
     }
-    if (id === undefined && values.decisions !== undefined) throw new UsageError('name the id')
+    if (id === undefined && values.decisions !== undefined) throw new UsageError('specify an ID')
     const found =
       id === undefined
         ? await askDecisions(admin, `/api/decisions?${filters(values)}`, terminal.environment)

@@ -127,7 +127,7 @@ export async function loadAuthority(
     if (written >= 200 && written < 300) return authority
     if (written !== 409) throw new Error(`writing Secret ${SECRET}: ${written}`)
   }
-  throw new Error(`Secret ${SECRET} is changed all the time`)
+  throw new Error(`Secret ${SECRET}: too many conflicting updates`)
 }
 
 async function write(

@@ -16,7 +16,7 @@ export async function applyClasses(
     const parametersRef = parametersRefs[name]
     const spec = {
       controllerName,
-      description: 'Gateways that Portcullis serves',
+      description: 'Gateways served by Portcullis',
       ...(parametersRef === undefined ? {} : { parametersRef }),
     }
     // A class of another controller is not ours to change, and its name cannot be changed at all.

@@ -35,7 +35,7 @@ export function readManifests(manifests: readonly Manifest[]): {
       if (value === null || value === undefined || value === TOO_MANY_ALIASES) continue
       for (const item of itemsOf(value)) {
         if (isObject(item)) objects.push(...known(item))
-        else complain(at, 'an object needs apiVersion, kind and metadata.name')
+        else complain(at, 'apiVersion, kind and metadata.name are required')
       }
     }
   }
@@ -107,6 +107,6 @@ const MAX_ERRORS = 10
 
 /** The first line of what the parser says; its only bound on depth is its stack. */
 function lineOf(message: string): string {
-  if (message.startsWith('Maximum call stack')) return 'this is nested too deeply'
+  if (message.startsWith('Maximum call stack')) return 'nested too deeply'
   return message.split('\n')[0] ?? ''
 }

@@ -77,14 +77,16 @@ export function readOptions(environment: Environment): ControllerOptions {
     const written = text(name, otherwise)
     const known = values.find((value) => value === written)
     if (known === undefined) {
-      throw new OptionError(`${name} is \`${written}\`; available: ${values.join(', ')}`)
+      throw new OptionError(
+        `${name}: unknown value \`${written}\`; available: ${values.join(', ')}`,
+      )
     }
     return known
   }
   const port = (name: string, otherwise: number) => {
     const number = Number(text(name, String(otherwise)))
     if (Number.isInteger(number) && number >= 0 && number < 65_536) return number
-    throw new OptionError(`${name} is not a port`)
+    throw new OptionError(`${name} must be a port number`)
   }
   const flag = (name: string) => oneOf(name, ['true', 'false'], 'false') === 'true'
   const prefix = 'PORTCULLIS_'

@@ -89,7 +89,8 @@ export class OidcProvider {
       return { ...expiryOf(tokens, claims, refreshToken), idToken: before, claims }
     }
     const renewed = await this.#verified(tokens, keys, tokens.id_token, refreshToken)
-    if (renewed.claims.sub !== subject) throw new Error('the refreshed token is of another subject')
+    if (renewed.claims.sub !== subject)
+      throw new Error('the refreshed token has a different subject')
     return renewed
   }
 
@@ -109,12 +110,12 @@ export class OidcProvider {
     const { payload } = await this.#verify(token, keys, { maxTokenAge: 300 })
     const events = payload['events'] as Readonly<Record<string, unknown>> | undefined
     if (typeof events?.['http://schemas.openid.net/event/backchannel-logout'] !== 'object') {
-      throw new Error('the token is no logout token')
+      throw new Error('the token is not a logout token')
     }
-    if (payload['nonce'] !== undefined) throw new Error('a logout token has no nonce')
-    if (typeof payload.jti !== 'string') throw new Error('the logout token has no id')
+    if (payload['nonce'] !== undefined) throw new Error('a logout token must not have a nonce')
+    if (typeof payload.jti !== 'string') throw new Error('the logout token has no ID')
     if (typeof payload.sub !== 'string' && typeof payload['sid'] !== 'string') {
-      throw new Error('the logout token names neither a subject nor a session')
+      throw new Error('the logout token has neither a subject nor a session')
     }
     return payload
   }

@@ -94,7 +94,7 @@ export class OidcSessions {
     try {
       url = await this.#options.provider.authorizationUrl(secrets)
     } catch (error) {
-      return failure(502, 'the identity provider cannot be reached', error)
+      return failure(502, 'cannot reach the identity provider', error)
     }
     const name = this.#flowName(flow.state)
     const value = this.#options.sealed.seal(flow, name)
@@ -116,21 +116,21 @@ export class OidcSessions {
     if (flow === undefined || flow.expires < now()) {
       return failure(
         400,
-        'this login is not known or too old: start again',
-        'no login is under way',
+        'this sign-in is unknown or has expired: start again',
+        'no sign-in is in progress',
       )
     }
     let tokens: Tokens
     try {
       tokens = await this.#options.provider.exchange(query, flow)
     } catch (error) {
-      return failure(400, 'the login failed: start again', error)
+      return failure(400, 'the sign-in failed: start again', error)
     }
     // Always a session of its own: one that somebody brought along is not gone on with.
     const session = { id: randomBytes(16).toString('base64url'), ends: now() + SESSION_AGE }
     const written = this.#write({ ...session, ...storedOf(tokens) }, cookies)
     if (written === undefined) {
-      return failure(502, 'the tokens of the identity provider are too large', 'over the limit')
+      return failure(502, 'the tokens from the identity provider are too large', 'over the limit')
     }
     return { location: flow.returnTo, cookies: [...written, this.#clear(name)] }
   }

@@ -129,7 +129,7 @@ export class UserTokens {
       if (expires > now()) return this.#token(owner, key, stored, grant)
       await new Promise((done) => setTimeout(done, LOOK))
     }
-    return { kind: 'unavailable', detail: 'the token is not renewed in time' }
+    return { kind: 'unavailable', detail: 'the token was not renewed in time' }
   }
 
   /** By a link, or by oneself. Undefined: the link is of others. */
@@ -138,7 +138,7 @@ export class UserTokens {
     if (sealed === null) return this.#signIn('connect', undefined, cookies)
     const ticket = this.#options.sealed.open(sealed, TICKET) as Ticket | undefined
     if (ticket === undefined) return undefined
-    if (ticket.expires < now()) return said(400, TOO_OLD, 'the link is too old')
+    if (ticket.expires < now()) return said(400, TOO_OLD, 'the link has expired')
     return this.#signIn('connect', ticket.owner, cookies)
   }
 
@@ -163,7 +163,7 @@ export class UserTokens {
     }
     if (flow.does === 'disconnect') return this.#disconnected(owner, clear)
     if (flow.owner !== undefined && !isSame(owner, flow.owner)) {
-      const message = 'This link belongs to another user. Nothing was connected.'
+      const message = 'This link belongs to another user. No account was connected.'
       return said(403, message, 'another user opened the link', clear)
     }
     const secrets = consentSecrets()
@@ -186,7 +186,12 @@ export class UserTokens {
     try {
       grant = await client.exchange(query, flow)
     } catch (error) {
-      return said(400, 'The server gave no access. Nothing was connected.', detailOf(error), clear)
+      return said(
+        400,
+        'The server denied access. No account was connected.',
+        detailOf(error),
+        clear,
+      )
     }
     const key = this.#keyOf(flow.owner)
     try {
@@ -281,7 +286,7 @@ export class UserTokens {
     try {
       grant = await client.refresh(refreshToken)
     } catch (error) {
-      return { kind: 'unavailable', detail: `the token is not renewed: ${detailOf(error)}` }
+      return { kind: 'unavailable', detail: `cannot renew the token: ${detailOf(error)}` }
     }
     if (grant === undefined) {
       await store.remove(key, version)
@@ -338,8 +343,8 @@ function isSame(one: TokenOwner, other: TokenOwner): boolean {
 
 const TICKET = 'consent ticket'
 const MAX_FLOWS = 5
-const TOO_OLD = 'This link is too old. Repeat what you were doing to get another one.'
-const UNREACHABLE = 'The server that you would sign in at cannot be reached. Try again later.'
+const TOO_OLD = 'This link has expired. Repeat your request to get a new one.'
+const UNREACHABLE = 'The sign-in server cannot be reached. Try again later.'
 
 function recordOf(key: string): string {
   return `user token ${key}`

@@ -197,7 +197,7 @@ describe('TLS listeners', { skip: WITHOUT_OPENSSL }, () => {
   it('plain HTTP is told that it is spoken over TLS here', async () => {
     const own = await start([https(undefined, any)])
     const text = await exchange(own.port, 'GET / HTTP/1.1\r\nhost: x\r\n\r\n')
-    assert.match(text, /^HTTP\/1.1 400 Bad Request\r\n[\s\S]*\r\n\r\nThis port speaks TLS/)
+    assert.match(text, /^HTTP\/1.1 400 Bad Request\r\n[\s\S]*\r\n\r\nThis port requires TLS/)
     assert.deepEqual(own.seen, ['unsecured malformed'])
   })
 

@@ -16,7 +16,7 @@ import { serveStream } from './tcp.ts'
 /** RFC 6066 §3: a fatal alert, so that a client of HTTPS can say what was wrong. */
 const UNRECOGNIZED_NAME = Buffer.from([0x15, 3, 3, 0, 2, 2, 112])
 
-const ADVICE = 'This port speaks TLS: ask with https://\n'
+const ADVICE = 'This port requires TLS: use https://\n'
 const SPEAKS_TLS = [
   'HTTP/1.1 400 Bad Request',
   'content-type: text/plain; charset=utf-8',

@@ -73,7 +73,7 @@ describe('the file of budgets', () => {
     for (const text of ['root:x:0:0\n', '\n', `${'a'.repeat(22)} b 1 1\n`]) {
       const path = fresh()
       writeFileSync(path, text)
-      assert.throws(() => open(path), /is not of a budget/)
+      assert.throws(() => open(path), /is not a budget record/)
       assert.equal(readFileSync(path, 'utf8'), text)
     }
   })

@@ -163,7 +163,7 @@ function* linesOf(path: string, since: number): Generator<readonly [BudgetPlace,
   // What follows the last line end was cut off.
   for (const [index, line] of lines.slice(0, -1).entries()) {
     const [, budget = '', key = '', ends, amount] = LINE.exec(line) ?? []
-    if (ends === undefined) throw new Error(`line ${index + 1} of ${path} is not of a budget`)
+    if (ends === undefined) throw new Error(`line ${index + 1} of ${path} is not a budget record`)
     if (Number(ends) >= since) yield [{ budget, key, ends: Number(ends) }, Number(amount)]
   }
 }

@@ -18,7 +18,7 @@ const CUT = 'If the response has not begun, the request gets 500; otherwise it i
 export const CALL_OUTS = [
   {
     name: 'request',
-    what: 'finding the listener and the route, limits, a CEL expression of a route',
+    what: 'selecting the listener and the route, limits, a CEL expression of a route',
     happens: ANSWERED,
   },
   {
@@ -49,7 +49,7 @@ export const CALL_OUTS = [
   },
   {
     name: 'response',
-    what: 'reading the response of a backend, policies on it and on its body, what is recorded about it, outlier expressions',
+    what: 'reading the response of a backend, policies on it and on its body, recording it, outlier expressions',
     happens: CUT,
   },
   {
@@ -76,7 +76,7 @@ export const CALL_OUTS = [
     name: 'telemetry',
     what: 'metrics, metric labels, the access log, its filter and fields, traces',
     happens:
-      'If the response has not begun, the request gets 500. What runs after the response changes nothing about it.',
+      'If the response has not begun, the request gets 500. A failure after the response does not affect it.',
   },
   {
     name: 'accept',
@@ -110,7 +110,7 @@ export const CALL_OUTS = [
   },
   {
     name: 'swap',
-    what: 'putting a new configuration into effect',
+    what: 'applying a new configuration',
     happens:
       'The configuration is rejected with PC0404, and the gateway keeps the previous one. A later reload works.',
   },
@@ -122,7 +122,7 @@ export const CALL_OUTS = [
   {
     name: 'process',
     what: 'anything else: health checks, key sets, name resolution, timers of the process',
-    happens: 'What threw is abandoned, and the process goes on.',
+    happens: 'The operation that failed is abandoned, and the process keeps running.',
   },
 ] as const satisfies readonly CallOut[]
 

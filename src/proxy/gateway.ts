@@ -329,9 +329,9 @@ function brokenSwap({ gateways }: Model, error: unknown): Diagnostic {
   return {
     code: 'PC0404',
     severity: 'error',
-    message: `the configuration could not be put into effect: ${problem}`,
+    message: `cannot apply the configuration: ${problem}`,
     origin,
-    hint: 'the gateway keeps the previous configuration; the log says where it failed',
+    hint: 'the gateway keeps the previous configuration; see the log for the cause',
   }
 }
 

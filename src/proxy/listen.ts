@@ -205,26 +205,29 @@ function listen(server: Server, options: NetListenOptions): Promise<string | und
 }
 
 const WHY: Readonly<Record<string, readonly [string, string]>> = {
-  EADDRINUSE: ['is in use already', 'stop what listens on it, or use another port'],
+  EADDRINUSE: ['is already in use', 'stop the process that listens on it, or use another port'],
   EACCES: [
-    'may not be used by this user',
-    'use a port above 1023, or give the process the capability NET_BIND_SERVICE',
+    'cannot be used by this user: permission denied',
+    'use a port above 1023, or grant the process the capability NET_BIND_SERVICE',
   ],
-  EADDRNOTAVAIL: ['has no such address here', 'check the address that is listened on'],
+  EADDRNOTAVAIL: [
+    'cannot be bound: the address is not available on this machine',
+    'check the listen address',
+  ],
 }
 
 function certificateFailures({ port, terminators }: PortPlan): readonly ListenFailure[] {
-  const hint = 'check certificates, keys, suites and groups of `tls`'
+  const hint = 'check the certificates, keys, cipher suites and groups in `tls`'
   return [...terminators].flatMap(([{ listener }, made]) => {
     if (typeof made !== 'string') return []
-    const message = `TLS of the listener \`${listener.name}\` cannot be set up: ${made}`
+    const message = `cannot set up TLS for listener \`${listener.name}\`: ${made}`
     const { origin } = listener
     return [{ port, word: 'certificate', severity: 'error' as const, message, hint, origin }]
   })
 }
 
 function failureOf({ port, listeners }: PortPlan, word: string): ListenFailure {
-  const [what, hint] = WHY[word] ?? [`cannot be listened on (${word})`, 'use another port']
+  const [what, hint] = WHY[word] ?? [`cannot be bound (${word})`, 'use another port']
   const origin = (listeners[0] as PortPlan['listeners'][number]).listener.origin
   return { port, word, severity: 'error', message: `port ${port} ${what}`, hint, origin }
 }

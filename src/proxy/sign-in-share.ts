@@ -53,7 +53,7 @@ export class WorkerSignIn implements SharedSignIn {
     const order = await this.#ask((id) => ({ kind: 'sign-in', does: 'claim', id, key }))
     if (order.kind !== 'sign-in-claimed') throw new Error('unexpected order')
     if (!order.isOwn) {
-      if (order.value === undefined) throw new Error('another worker failed to do it')
+      if (order.value === undefined) throw new Error('the operation failed in another worker')
       return order.value as T
     }
     let value: T | undefined

@@ -121,7 +121,7 @@ function* linesOf(path: string): Generator<readonly [key: string, token: StoredT
   }
   for (const [index, line] of text.split('\n').slice(0, -1).entries()) {
     const [, key = '', version = '', sealed = ''] = LINE.exec(line) ?? []
-    if (key === '') throw new Error(`line ${index + 1} of ${path} is not of a user's token`)
+    if (key === '') throw new Error(`line ${index + 1} of ${path} is not a user token record`)
     yield [key, sealed === REMOVED ? undefined : { version, sealed }]
   }
 }

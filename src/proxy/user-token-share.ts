@@ -43,7 +43,7 @@ export class WorkerUserTokens implements UserTokenStore {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#waiting.delete(id)
-        reject(new Error('the tokens of users are not available'))
+        reject(new Error('user tokens are not available'))
       }, PATIENCE)
       this.#waiting.set(id, ({ value, error }) => {
         clearTimeout(timer)

@@ -234,7 +234,7 @@ export class Workers {
     this.#onEnded(this.#isDraining ? 'stopped' : isRejected ? 'not-applied' : 'crashed')
     if (this.#isDraining || this.#model === undefined) return
     if (!isRejected)
-      this.#log.error('worker', { worker: worker.number, error: 'the worker ended', reason })
+      this.#log.error('worker', { worker: worker.number, error: 'the worker exited', reason })
     const lived = performance.now() - worker.startedAt
     setTimeout(
       () => {
@@ -280,7 +280,7 @@ export class Workers {
     return { ...report.applied, quotas: report.quotas }
   }
 
-  /** undefined: the worker ended, or did not answer in time. */
+  /** undefined: the worker exited, or did not answer in time. */
   #ask(
     worker: Worker,
     order: (id: number) => Order,

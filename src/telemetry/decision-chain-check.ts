@@ -97,7 +97,7 @@ class ChainCheck {
       isEnded = isWhole
       const line = isWhole ? readChainLine(bytes) : 'unreadable'
       if (line === 'edited') {
-        this.#fault(file, number, 'edited', 'this line is not what was written: its digest differs')
+        this.#fault(file, number, 'edited', 'this line was changed: its digest does not match')
         if (torn !== undefined) this.#unreadable(file, torn.line)
         torn = undefined
         // The one after it is counted on, and what it must say of this one nobody knows.
@@ -115,7 +115,8 @@ class ChainCheck {
       this.#line(file, number, line)
       before = line
     }
-    if (number === 0) this.#fault(file, 0, 'truncated', 'the file is empty, and none begins so')
+    if (number === 0)
+      this.#fault(file, 0, 'truncated', 'the file is empty: the beginning is missing')
     else if (torn !== undefined && isEnded) this.#unreadable(file, torn.line)
     else if (torn !== undefined) this.#unfinished(file, torn, isLast)
     else this.#ended(file, number, before, isLast)
@@ -123,12 +124,12 @@ class ChainCheck {
 
   report(): ChainReport {
     if (this.#wanted !== undefined && !this.#isHeadSeen) {
-      const message = `the line ${this.#wanted} is not there: lines were removed at the end, or written anew`
+      const message = `line ${this.#wanted} is missing: lines at the end were removed or rewritten`
       this.#faults.push({ file: '', line: 0, kind: 'head', message })
     }
     // Nothing was found wrong where nothing was found.
     if (this.#lines === 0 && this.#faults.length === 0) {
-      this.#fault('', 0, 'truncated', 'there is no line of a chain')
+      this.#fault('', 0, 'truncated', 'the files contain no chain')
     }
     const state = this.#faults.length > 0 ? 'broken' : this.#isClosed ? 'whole' : 'open'
     return {
@@ -147,13 +148,13 @@ class ChainCheck {
   #place(file: string, number: number, line: ChainLine, before: ChainLine | undefined): void {
     if (before === undefined && number === 1) {
       if (line.entry !== 'begin') {
-        this.#fault(file, number, 'missing', 'lines are gone before this one: no file begins so')
+        this.#fault(file, number, 'missing', 'lines before this one are missing')
       } else if (line['format'] !== CHAIN_FORMAT) {
-        const message = `format ${String(line['format'])} of a file of decisions is not known`
+        const message = `unknown decision file format ${String(line['format'])}`
         this.#fault(file, number, 'unreadable', message)
       }
     } else if (line.entry === 'begin') {
-      this.#fault(file, number, 'order', 'a file begins once: this is the beginning of another')
+      this.#fault(file, number, 'order', 'this is the beginning of another file')
     } else if (before?.entry === 'end' && line.entry !== 'resume') {
       this.#fault(file, number, 'order', 'the log was closed before this line')
     }
@@ -171,12 +172,12 @@ class ChainCheck {
         expected.seq === line.seq - 1
           ? `line ${expected.seq}`
           : `lines ${expected.seq} to ${line.seq - 1}`
-      this.#fault(file, number, 'missing', `${range} of the chain should come before this one`)
+      this.#fault(file, number, 'missing', `${range} of the chain must come before this one`)
     } else if (line.seq < expected.seq) {
-      const message = `line ${line.seq} of the chain stands behind line ${expected.seq - 1}`
+      const message = `line ${line.seq} of the chain follows line ${expected.seq - 1}`
       this.#fault(file, number, 'order', message)
     } else if (expected.prev !== UNKNOWN && line.prev !== expected.prev) {
-      const message = `line ${line.seq - 1} of the chain, before this one, is not what it was`
+      const message = `line ${line.seq - 1} of the chain, before this one, was changed`
       this.#fault(file, number, 'edited', message)
     }
     this.#next = linkAfter(line)
@@ -187,7 +188,7 @@ class ChainCheck {
 
   #first({ seq, prev }: ChainLine): void {
     if (this.#lines > 1) return
-    if (seq > 0) this.#notes.push(`begins with line ${seq}: what came before is not here`)
+    if (seq > 0) this.#notes.push(`begins with line ${seq}: earlier lines are not in these files`)
     else if (prev !== FIRST_LINK.prev)
       this.#fault('', 0, 'missing', 'line 0 of the chain has a line before it')
   }
@@ -202,12 +203,12 @@ class ChainCheck {
       line['torn'] === bytes.length &&
       line['tornDigest'] === createHash('sha256').update(bytes).digest('hex')
     if (isReported && this.#isLeft(torn)) {
-      this.#notes.push(`${file}:${torn.line}: part of a line, left when a process was killed`)
+      this.#notes.push(`${file}:${torn.line}: a partial line, left by a process that was killed`)
     } else this.#unreadable(file, torn.line)
   }
 
   #unreadable(file: string, line: number): void {
-    this.#fault(file, line, 'unreadable', 'this is no line of a chain')
+    this.#fault(file, line, 'unreadable', 'not a line of a chain')
   }
 
   /** Whether all of it is the beginning of the line that had to come here. */
@@ -237,10 +238,10 @@ class ChainCheck {
   #cut(file: string, line: number, isLast: boolean): void {
     if (isLast) {
       this.#notes.push(
-        `${file} has no end: it is being written, its gateway was killed, or lines were removed (compare the head)`,
+        `${file} was not closed: it is being written, its gateway was killed, or lines were removed (compare the head)`,
       )
     } else {
-      this.#fault(file, line, 'truncated', 'the file ends before its end, though another follows')
+      this.#fault(file, line, 'truncated', 'the file is truncated, but another file follows')
     }
   }
 

@@ -98,7 +98,7 @@ describe('the file of decisions', () => {
     assert.equal(own.files().length, 3)
     const report = await verifyChain(own.files())
     assert.deepEqual(report.faults, [])
-    assert.match(report.notes.join(), /begins with line \d+: what came before is not here/)
+    assert.match(report.notes.join(), /begins with line \d+: earlier lines are not in these files/)
   })
 
   it('goes on from the last full file where the newest is gone', async () => {
@@ -120,7 +120,7 @@ describe('the file of decisions', () => {
     await own.write(3, 4)
     const report = await verifyChain(own.files())
     assert.deepEqual([report.faults, report.decisions], [[], 4])
-    assert.match(report.notes.join(), /left when a process was killed/)
+    assert.match(report.notes.join(), /left by a process that was killed/)
   })
 
   it('goes on behind parts of several lines', async () => {
@@ -131,7 +131,7 @@ describe('the file of decisions', () => {
     await own.write(3, 4)
     const report = await verifyChain(own.files())
     assert.deepEqual([report.faults, report.decisions], [[], 4])
-    assert.match(report.notes.join(), /left when a process was killed/)
+    assert.match(report.notes.join(), /left by a process that was killed/)
   })
 
   it('goes on behind what somebody else wrote in the meantime', async () => {
@@ -157,7 +157,7 @@ describe('the file of decisions', () => {
     assert.ok(own.lines().some(({ id }) => id === 'after'))
     const report = await verifyChain(own.files())
     assert.deepEqual(report.faults, [])
-    assert.match(report.notes.join(), /begins with line 6: what came before is not here/)
+    assert.match(report.notes.join(), /begins with line 6: earlier lines are not in these files/)
   })
 
   it('says how many records it could not take', async () => {

@@ -262,7 +262,7 @@ async function lastLink(
     }
     end = start - 1
   }
-  throw new Error('its last line is none of a decision file')
+  throw new Error('its last line is not that of a decision file')
 }
 
 function now(): string {

@@ -159,14 +159,17 @@ interface DecisionField {
 
 /** For the reference; in the order in which they are written. */
 export const DECISION_FIELDS = [
-  { name: 'id', meaning: 'the id that the client got as `x-request-id`; of a connection its own' },
-  { name: 'time', meaning: 'when it was decided, RFC 3339 in UTC' },
+  {
+    name: 'id',
+    meaning: 'the ID that the client received as `x-request-id`; connections have their own ID',
+  },
+  { name: 'time', meaning: 'time of the decision, RFC 3339 in UTC' },
   {
     name: 'kind',
     meaning:
       '`authorization`: rules decided, or an invalid policy; `authentication`: no rule was ' +
-      'evaluated, since the credentials were missing or not accepted, or a service denied the ' +
-      'request; `csrf`: neither, since a page of another site sent it',
+      'evaluated because the credentials were missing or rejected, or a service denied the ' +
+      'request; `csrf`: a cross-site request was rejected before both',
   },
   { name: 'stage', meaning: '`connection`, `traffic`, `backend`, `mcp` or `llm`' },
   { name: 'verdict', meaning: '`denied` or `allowed`' },
@@ -178,93 +181,93 @@ export const DECISION_FIELDS = [
     name: 'cause',
     meaning:
       '`matched`: a Deny rule is true (or, of a sampled request, an Allow rule); `false`, `error`, ' +
-      '`unset`: what a Require rule came to; `no-allow-match`: no Allow rule ' +
-      'matched; `no-rules`: nothing stood against it; `invalid-policy`: a policy is invalid and ' +
-      'denies what it guards; `pin`: tools of an MCP server are not as they were pinned, see ' +
+      '`unset`: the result of a Require rule; `no-allow-match`: no Allow rule ' +
+      'matched; `no-rules`: no rule denied it; `invalid-policy`: a policy is invalid and ' +
+      'denies what it guards; `pin`: tools of an MCP server differ from their pins, see ' +
       '`reason`; `credentials`: see `reason`; `cross-site`: `csrf` rejected it',
   },
   {
     name: 'reason',
     meaning:
-      'of an error what went wrong; of an invalid policy the code and the message that it was ' +
-      'loaded with; of credentials the fault in one word, as `expired`; of a service that `extAuthz` calls `denied`, or `unavailable` if it could not be reached',
+      'for an error, its description; for an invalid policy, the code and message that it was ' +
+      'loaded with; for credentials, the problem in one word, such as `expired`; for a service that `extAuthz` calls, `denied`, or `unavailable` if it could not be reached',
   },
-  { name: 'detail', meaning: 'more about the fault of credentials, or what the service responded' },
+  { name: 'detail', meaning: 'details about the credentials, or the response of the service' },
   {
     name: 'credentials',
     meaning:
-      'of credentials and of `csrf`: the `method` (`jwt`, `api-key`, `basic`, `oidc`, `external`, ' +
+      'for credentials and `csrf`: the `method` (`jwt`, `api-key`, `basic`, `oidc`, `external`, ' +
       '`csrf`), and `policy`, `section`, `level` and `kind` of the policy',
   },
-  { name: 'variable', meaning: 'what was not set, as `jwt.group`' },
-  { name: 'present', meaning: 'names of what was there beside it, never values' },
+  { name: 'variable', meaning: 'the attribute that was not set, such as `jwt.group`' },
+  { name: 'present', meaning: 'names of its siblings that were set, never their values' },
   {
     name: 'rule',
     meaning:
       'the rule that decided: `policy`, `section`, `level` and `kind` of its block, `action`, ' +
-      '`index` in the block (from 0), `field`, `expression`, `mode`, `origin`, the place where it ' +
-      'was written, and `scopes`, if a token with these would pass it',
+      '`index` in the block (from 0), `field`, `expression`, `mode`, `origin`, the location where it ' +
+      'is defined, and `scopes`, if a token with these scopes would satisfy it',
   },
   {
     name: 'invalid',
     meaning:
-      'of `invalid-policy`: `policy`, `section`, `level`, `kind` and `origin` of the policy; of ' +
-      'several the first',
+      'for `invalid-policy`: `policy`, `section`, `level`, `kind` and `origin` of the policy; if ' +
+      'several are invalid, of the first',
   },
   {
     name: 'nearest',
     meaning:
-      'where no Allow rule is true: the one with the fewest `misses`. A miss is a `condition`, what ' +
-      'it was `wanted` to be, and the `cause` why it was not',
+      'if no Allow rule matched: the rule with the fewest `misses`. A miss is a `condition`, its ' +
+      '`wanted` value, and the `cause` why it differs',
   },
   {
     name: 'audited',
     meaning:
-      'where blocks with `mode: Audit` reach the request: `verdict`, `cause` and `rule` of all ' +
-      'rules together, theirs included',
+      'if blocks with `mode: Audit` apply to the request: `verdict`, `cause` and `rule` of all ' +
+      'rules together, including theirs',
   },
   {
     name: 'examined',
     meaning:
-      'how many Allow `rules` `of` how many were looked at for `nearest`; `search` is `all`, ' +
+      'the number of Allow `rules` that were searched for `nearest`, `of` how many; `search` is `all`, ' +
       '`bounded` (others may be nearer) or `skipped` (too many denials at once)',
   },
   { name: 'gateway', meaning: 'the gateway' },
   { name: 'listener', meaning: 'the listener' },
-  { name: 'route', meaning: 'the route, where one matched' },
-  { name: 'backend', meaning: 'the backend, where one was chosen' },
-  { name: 'provider', meaning: 'of an AI backend: the provider that it is about' },
+  { name: 'route', meaning: 'the route, if one matched' },
+  { name: 'backend', meaning: 'the backend, if one was selected' },
+  { name: 'provider', meaning: 'for an AI backend: the provider that the decision is about' },
   {
     name: 'skipped',
     meaning:
-      '`true`: it is denied for this provider alone, and the next one was looked at; of `pin`: the ' +
-      'tools were left out of a list',
+      '`true`: it was denied only for this provider, and the next one was tried; for `pin`: the ' +
+      'tools were omitted from a list',
   },
   { name: 'method', meaning: 'the method' },
   { name: 'host', meaning: 'the host' },
   { name: 'path', meaning: 'the path, without the query' },
-  { name: 'status', meaning: 'the response' },
+  { name: 'status', meaning: 'the status of the response' },
   { name: 'port', meaning: 'the port of the listener' },
   { name: 'source', meaning: 'address and port of the client' },
   {
     name: 'peer',
     meaning:
-      'address and port of the peer of the connection, if a trusted proxy says that the client is another',
+      'address and port of the peer of the connection, if a trusted proxy reports a different client address',
   },
   { name: 'sni', meaning: 'the server name that the client sent' },
   {
     name: 'identified',
     meaning:
-      'of a request, the variables that authentication set: `variable` (`jwt`, `apiKey`, ' +
+      'for a request, the variables that authentication set: `variable` (`jwt`, `apiKey`, ' +
       '`basicAuth`, `extauthz`), and `policy`, `section`, `level` and `kind` of the ' +
       'authentication. A variable that is not listed was unset: empty means that no client was identified',
   },
   {
     name: 'attributes',
     meaning:
-      'what the rules read: `name`, `state` (`shown`, `cut`, `redacted`, `unset`), and the `value` ' +
-      'if it is shown; `inexact` if JSON has no such type. Of `unset`, `missing` is the part that ' +
-      'was not there if it is not the last one (`jwt` of `jwt.sub`: no token was verified), and ' +
-      '`within` is the type of what it was looked for in if that has no members',
+      'the attributes that the rules read: `name`, `state` (`shown`, `cut`, `redacted`, `unset`), and the `value` ' +
+      'if it is shown; `inexact` if JSON cannot represent its type. For `unset`, `missing` is the part that ' +
+      'was missing if it is not the last one (`jwt` of `jwt.sub`: no token was verified), and ' +
+      '`within` is the type of its parent if that type has no members',
   },
 ] as const satisfies readonly DecisionField[]

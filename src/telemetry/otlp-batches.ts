@@ -113,7 +113,7 @@ export function createBatchExporter<Item extends object>(
     if ('status' in result && result.status >= 200 && result.status < 300) {
       const rejected = Math.max(0, Math.min(by.rejected(result.body), items))
       if (items > rejected) options.whenExported?.(items - rejected)
-      if (rejected > 0) lose(rejected, 'refused', 'the collector took only a part')
+      if (rejected > 0) lose(rejected, 'refused', 'the collector accepted only a part')
       return proceed()
     }
     const detail = 'status' in result ? `status ${result.status}` : result.error

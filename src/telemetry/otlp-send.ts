@@ -47,7 +47,7 @@ export function createOtlpSend({ url, headers, timeout = 10_000 }: OtlpSendOptio
       headers: { ...headers, 'content-type': contentType, 'content-length': body.length },
     })
     const deadline = setTimeout(() => {
-      finish({ error: `no answer within ${timeout} ms` })
+      finish({ error: `no response within ${timeout} ms` })
       outgoing.destroy()
     }, timeout).unref()
     outgoing.on('error', (error) => finish({ error: error.message }))
@@ -61,7 +61,7 @@ function readResponse(incoming: IncomingMessage, finish: (result: OtlpSendResult
   let size = 0
   incoming.on('data', (chunk: Uint8Array) => {
     size += chunk.length
-    if (size > LONGEST_ANSWER) incoming.destroy(new Error('the answer is too long'))
+    if (size > LONGEST_ANSWER) incoming.destroy(new Error('the response is too large'))
     else chunks.push(chunk)
   })
   incoming.on('error', (error) => finish({ error: error.message }))

@@ -163,12 +163,12 @@ describe('a collector that', () => {
       'status 307',
     ],
     ['is down for long loses spans', { status: 503 }, 'unavailable', 'status 503'],
-    ['hangs for long loses spans', 'hang', 'unavailable', 'no answer within 20 ms'],
+    ['hangs for long loses spans', 'hang', 'unavailable', 'no response within 20 ms'],
     [
       'says too much is not listened to',
       { status: 200, body: 'x'.repeat(100_000) },
       'unavailable',
-      'the answer is too long',
+      'the response is too large',
     ],
   ] as const) {
     it(name, async (t) => {
@@ -208,7 +208,7 @@ describe('a collector that', () => {
       await until(1)
       await stopped()
       assert.equal(exported(), 1)
-      assert.deepEqual(losses, [[2, 'refused', 'the collector took only a part']])
+      assert.deepEqual(losses, [[2, 'refused', 'the collector accepted only a part']])
     })
   }
 })
@@ -227,7 +227,7 @@ describe('an exporter', () => {
     assert.equal(losses.length, 900)
     assert.deepEqual(losses[0], [1, 'queue-full', ''])
     await stopped()
-    assert.deepEqual(losses.at(-1), [110, 'stopped', 'no answer within 50 ms'])
+    assert.deepEqual(losses.at(-1), [110, 'stopped', 'no response within 50 ms'])
     exporter.export(span('late'))
     assert.deepEqual(losses.at(-1), [1, 'stopped', ''])
   })

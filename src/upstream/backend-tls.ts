@@ -70,20 +70,22 @@ function groupName(name: string): string {
 
 /** One of the names must be a subject alternative name; RFC 9525 §2: the common name is none. */
 function checkNames(names: readonly string[], certificate: PeerCertificate): Error | undefined {
-  if (certificate.subjectaltname === undefined) return new NameMismatch('it names nobody')
+  if (certificate.subjectaltname === undefined) return new NameMismatch('it contains no name')
   const found = names.some((name) => {
     if (name.includes('://')) return urisOf(certificate.subjectaltname ?? '').includes(name)
     return checkServerIdentity(name, certificate) === undefined
   })
   if (found) return undefined
-  return new NameMismatch(`it is of ${certificate.subjectaltname}, not of ${names.join(' or ')}`)
+  return new NameMismatch(
+    `it is valid for ${certificate.subjectaltname}, not for ${names.join(' or ')}`,
+  )
 }
 
 class NameMismatch extends Error {
   readonly code = 'ERR_TLS_CERT_ALTNAME_INVALID'
 
   constructor(what: string) {
-    super(`the certificate is another's: ${what}`)
+    super(`the certificate does not match: ${what}`)
   }
 }
 

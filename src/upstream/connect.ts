@@ -85,7 +85,7 @@ class Attempt implements Dialing {
     this.#sessions = sessions
     this.#events = events
     this.#deadline = setTimeout(
-      () => this.#fail('connect-timeout', `no connection in ${options.timeout} ms`),
+      () => this.#fail('connect-timeout', `no connection within ${options.timeout} ms`),
       options.timeout,
     )
   }
@@ -121,7 +121,7 @@ class Attempt implements Dialing {
     const { refusesLocal } = this.#options
     this.#addresses = refusesLocal ? resolution.filter((one) => !isLocal(one)) : resolution
     if (this.#addresses.length > 0) this.#tryNext()
-    else process.nextTick(() => this.#fail('forbidden-address', `${host} leads to this machine`))
+    else process.nextTick(() => this.#fail('forbidden-address', `${host} resolves to this machine`))
   }
 
   /** The next address, and the one after it if this one takes its time. */
@@ -168,7 +168,7 @@ class Attempt implements Dialing {
 
   #refuse(socket: Socket, failure: ConnectFailure): void {
     discard(socket)
-    this.#fail(failure, 'the key or a certificate cannot be read')
+    this.#fail(failure, 'cannot read the key or a certificate')
   }
 
   #handshake(raw: Socket, tls: Handshake): void {
@@ -186,7 +186,7 @@ class Attempt implements Dialing {
       discard(socket)
       this.#fail(handshakeFailure(error), error.message)
     }
-    const onClose = () => onError(new Error('closed during the handshake'))
+    const onClose = () => onError(new Error('connection closed during the handshake'))
     socket.once('error', onError)
     socket.once('close', onClose)
     socket.once('secureConnect', () => {

@@ -119,7 +119,7 @@ class Stream implements Waiting, ResponseEvents, MessageStream {
     while (!this.#isOver && this.#received.length >= PREFIX) {
       const length = this.#received.readUInt32BE(1)
       if (this.#received[0] !== 0 || length > MAX_MESSAGE) {
-        this.#close('no message of gRPC', 'cancelled')
+        this.#close('not a gRPC message', 'cancelled')
         this.#connection?.abort()
         return true
       }

@@ -78,8 +78,8 @@ describe('OTLP over gRPC', () => {
     ['invalid argument', { grpcStatus: '3' }, 400],
     ['unimplemented', { grpcStatus: '12', trailersOnly: true }, 400],
     ['a proxy in between', { status: 502 }, 502],
-    ['no gRPC status', {}, 'the collector gave no gRPC status'],
-    ['nothing', 'hang', 'no answer within 200 ms'],
+    ['no gRPC status', {}, 'the collector sent no gRPC status'],
+    ['nothing', 'hang', 'no response within 200 ms'],
     ['a reset', 'reset', /reset|NGHTTP2/i],
   ] as const) {
     it(`${name}: ${expected}`, async (t) => {

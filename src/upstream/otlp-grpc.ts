@@ -113,7 +113,7 @@ class Call implements StreamWaiting, ResponseEvents {
     this.#body = body
     this.#timeout = timeout
     this.#done = done
-    this.#deadline = setTimeout(() => this.#giveUp(`no answer within ${timeout} ms`), timeout)
+    this.#deadline = setTimeout(() => this.#giveUp(`no response within ${timeout} ms`), timeout)
     this.#deadline.unref()
   }
 
@@ -151,7 +151,7 @@ class Call implements StreamWaiting, ResponseEvents {
 
   data(bytes: Buffer): boolean {
     this.#size += bytes.length
-    if (this.#size > LONGEST_ANSWER) this.#giveUp('the collector says too much')
+    if (this.#size > LONGEST_ANSWER) this.#giveUp('the response of the collector is too large')
     else this.#pieces.push(bytes)
     return true
   }
@@ -161,7 +161,7 @@ class Call implements StreamWaiting, ResponseEvents {
     const [status, grpcStatus] = [this.#httpStatus, this.#grpcStatus]
     const body = Buffer.concat(this.#pieces).subarray(PREFIX)
     if (grpcStatus === undefined && status === 200)
-      this.#finish({ error: 'the collector gave no gRPC status' })
+      this.#finish({ error: 'the collector sent no gRPC status' })
     else this.#finish({ status: statusOf(status, grpcStatus), retryAfter: undefined, body })
   }
 

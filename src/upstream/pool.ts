@@ -330,7 +330,7 @@ export class Pool implements Timed {
       socket.destroy()
       this.#open--
       this.#observer.closed()
-      this.#onFailed(connection, `the endpoint speaks ${protocol}`)
+      this.#onFailed(connection, `the endpoint uses ${protocol}`)
       return
     }
     const age = this.#options.maxAge * (0.9 + 0.2 * Math.random())

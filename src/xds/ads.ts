@@ -96,7 +96,7 @@ async function* deliver(
   try {
     while (!isOver) {
       const snapshot = subscription.snapshot()
-      if (snapshot === undefined) throw new ConnectError('the Gateway is gone', Code.NotFound)
+      if (snapshot === undefined) throw new ConnectError('the Gateway was deleted', Code.NotFound)
       const response = stream.next(snapshot)
       if (response === undefined) await bell.rung()
       else {
@@ -128,10 +128,13 @@ async function identify(
 }
 
 const REFUSALS: Readonly<Record<Refusal, readonly [Code, string]>> = {
-  'missing-token': [Code.Unauthenticated, 'send a bearer token'],
+  'missing-token': [Code.Unauthenticated, 'a bearer token is required'],
   'invalid-token': [Code.Unauthenticated, 'the token is not valid'],
   'wrong-audience': [Code.Unauthenticated, 'the token is for another audience'],
-  'unknown-gateway': [Code.PermissionDenied, 'the token belongs to no Gateway of this controller'],
+  'unknown-gateway': [
+    Code.PermissionDenied,
+    'the token does not belong to a Gateway of this controller',
+  ],
   'review-failed': [Code.Unavailable, 'the token could not be reviewed'],
 }
 

@@ -46,7 +46,7 @@ export function authorityFrom(
   const supplied = pairIn(secret, 'tls.crt', 'tls.key')
   if (supplied !== undefined && !isAuthority(supplied.cert)) {
     const trust = secret?.['ca.crt']
-    if (trust === undefined) throw new AuthorityError('`tls.crt` is there without `ca.crt`')
+    if (trust === undefined) throw new AuthorityError('`tls.crt` requires `ca.crt`')
     const renewAt = Math.min(now + HOUR, endOf(supplied.cert))
     return { trust, serving: supplied, write: undefined, renewAt }
   }
@@ -110,7 +110,7 @@ function signedBy(
   write: AuthoritySecret | undefined,
 ): Authority {
   const to = Math.min(now + SERVING_LIFE, endOf(authority.cert))
-  if (to <= now) throw new AuthorityError('the authority has expired')
+  if (to <= now) throw new AuthorityError('the CA certificate has expired')
   const serving = makeServingCertificate(authority, hosts, { from: now - SKEW, to })
   const trust = [...new Set([authority.cert, ...others])].map((cert) => `${cert.trim()}\n`).join('')
   return { trust, serving, write, renewAt: now + (to - now) / 2 }
@@ -128,15 +128,14 @@ function pairIn(
 ): KeyedCertificate | undefined {
   const { [certEntry]: cert, [keyEntry]: key } = secret ?? {}
   if (key === undefined) return undefined
-  if (cert === undefined)
-    throw new AuthorityError(`\`${keyEntry}\` is there without \`${certEntry}\``)
+  if (cert === undefined) throw new AuthorityError(`\`${keyEntry}\` requires \`${certEntry}\``)
   try {
     if (new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) return { cert, key }
   } catch (error) {
     const { message } = error as Error
-    throw new AuthorityError(`\`${certEntry}\` and \`${keyEntry}\` are not PEM: ${message}`)
+    throw new AuthorityError(`\`${certEntry}\` and \`${keyEntry}\` are not valid PEM: ${message}`)
   }
-  throw new AuthorityError(`\`${keyEntry}\` is not the key of \`${certEntry}\``)
+  throw new AuthorityError(`\`${keyEntry}\` does not match \`${certEntry}\``)
 }
 
 function isAuthority(cert: string): boolean {

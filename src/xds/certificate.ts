@@ -114,7 +114,7 @@ function signatureOf(signer: KeyObject): { digest: string | null; algorithm: Buf
     case 'ed25519':
       return { digest: null, algorithm: sequence(OID.ed25519) }
     default:
-      throw new Error(`a key of type ${signer.asymmetricKeyType} cannot sign certificates here`)
+      throw new Error(`keys of type ${signer.asymmetricKeyType} cannot sign certificates`)
   }
 }
 

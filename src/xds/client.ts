@@ -112,7 +112,7 @@ export class XdsClient {
       failures = stream.hadModel ? 0 : failures + 1
       // At any time in the interval: the proxies of a controller that went away come one by one.
       const wait = backoff.random() * Math.min(backoff.max, backoff.min * 2 ** failures)
-      events.lost?.(stream.reason ?? 'the controller ended the stream', wait)
+      events.lost?.(stream.reason ?? 'the controller closed the stream', wait)
       await sleep(wait, signal)
     }
   }

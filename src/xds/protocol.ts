@@ -57,7 +57,7 @@ export function acknowledgement(
     ...base,
     errorDetail: {
       code: INVALID_ARGUMENT,
-      message: `${first ?? 'the configuration is rejected'}${rest}`,
+      message: `${first ?? 'the configuration was rejected'}${rest}`,
       details: [anyPack(RejectionsSchema, details)],
     },
   })

@@ -99,7 +99,10 @@ export class Replica {
   #complete(version: string): Received {
     const own = this.#sum.version
     if (own !== version) {
-      return { kind: 'out-of-step', reason: `the resources here are ${own}, not ${version}` }
+      return {
+        kind: 'out-of-step',
+        reason: `this proxy has version ${own} of the resources, not ${version}`,
+      }
     }
     if (this.#unread.size > 0) {
       const unreadParts = [...this.#unread].map((name) => this.#parts.get(name) as UnreadPart)
@@ -110,7 +113,7 @@ export class Replica {
     this.#assembled = assembled
     this.#changed.clear()
     if (assembled === undefined) {
-      return { kind: 'out-of-step', reason: 'the resources make no Model' }
+      return { kind: 'out-of-step', reason: 'the resources are not a valid configuration' }
     }
     return { kind: 'model', version, model: assembled.model, parts }
   }
@@ -173,9 +176,9 @@ function rejectionOf({ name, version }: UnreadPart): Rejection {
   const diagnostic = {
     code: 'PC0802',
     severity: 'error',
-    message: `this version of the proxy does not understand the resource \`${name}\``,
+    message: `this version of the proxy does not support resource \`${name}\``,
     origin: { kind: 'object', object: name, field: '' },
-    hint: 'run proxies of the same version as the controller',
+    hint: 'run proxies with the same version as the controller',
   } as const
   return { resource: name, version, diagnostics: [diagnostic] }
 }

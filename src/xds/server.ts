@@ -46,7 +46,8 @@ const OPENING_TIMEOUT = 10_000
  */
 export async function serveXds(options: XdsServerOptions): Promise<XdsServer> {
   const { mode, certificate, host, port, pingInterval = 30_000 } = options
-  if (mode !== 'plaintext' && certificate === undefined) throw new Error('TLS needs a certificate')
+  if (mode !== 'plaintext' && certificate === undefined)
+    throw new Error('TLS requires a certificate')
   const shutdown = new AbortController()
   const handle = connectNodeAdapter({
     routes: (router) => router.service(AggregatedDiscoveryService, adsService(options)),

@@ -104,16 +104,22 @@ describe('NOTES.txt of what has no effect', options, () => {
   const url = 'postgres://a:b@c:5432/d'
 
   it('says nothing of the kind for what works', () =>
-    assert.doesNotMatch(notesOf('portcullis-standalone', {}), /NOT IMPLEMENTED|Without effect/))
+    assert.doesNotMatch(
+      notesOf('portcullis-standalone', {}),
+      /NOT IMPLEMENTED|These values have no effect/,
+    ))
 
   it('says nothing of the kind for a session key', () => {
     const notes = notesOf('portcullis-standalone', { session: { secretName: 'a' } })
-    assert.doesNotMatch(notes, /NOT IMPLEMENTED|Without effect/)
+    assert.doesNotMatch(notes, /NOT IMPLEMENTED|These values have no effect/)
   })
 
   it('says nothing of the kind for database mode', () => {
     const values = { mode: 'database', database: { postgres: { url } } }
-    assert.doesNotMatch(notesOf('portcullis-standalone', values), /NOT IMPLEMENTED|Without effect/)
+    assert.doesNotMatch(
+      notesOf('portcullis-standalone', values),
+      /NOT IMPLEMENTED|These values have no effect/,
+    )
   })
 
   for (const [values, line] of [
@@ -125,16 +131,19 @@ describe('NOTES.txt of what has no effect', options, () => {
   ] as const) {
     it(`${JSON.stringify(values)}: says that it has no effect`, () => {
       const notes = notesOf('portcullis-standalone', values)
-      assert.ok(notes.slice(notes.indexOf('Without effect:')).includes(`  - ${line}: `), notes)
+      assert.ok(
+        notes.slice(notes.indexOf('These values have no effect:')).includes(`  - ${line}: `),
+        notes,
+      )
     })
   }
 
   it('portcullis: says which image it needs, and which values have no effect', () => {
     const notes = notesOf('portcullis', {})
     assert.match(notes, /No image is published yet: \S+\/controller:\S+ must be on/)
-    assert.doesNotMatch(notes, /NOT SERVED YET/)
+    assert.doesNotMatch(notes, /NOT SUPPORTED YET/)
     const values = { istio: { autoEnabled: true }, inferenceExtension: { enabled: true } }
-    assert.match(notesOf('portcullis', values), /NOT SERVED YET: istio\.autoEnabled\./)
+    assert.match(notesOf('portcullis', values), /NOT SUPPORTED YET: istio\.autoEnabled\./)
   })
 })
 

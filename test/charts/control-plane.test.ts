@@ -195,28 +195,32 @@ describe('failures of the control plane', options, () => {
     [
       'gatewayClassParametersRefs without namespace',
       { gatewayClassParametersRefs: { edge: { name: 'a' } } },
-      /gatewayClassParametersRefs\.edge has no `namespace`/,
+      /gatewayClassParametersRefs\.edge\.namespace is required/,
     ],
     [
       'gatewayClassParametersRefs without name',
       { gatewayClassParametersRefs: { edge: { namespace: 'a' } } },
-      /gatewayClassParametersRefs\.edge has no `name`/,
+      /gatewayClassParametersRefs\.edge\.name is required/,
     ],
     [
       'gatewayClassParametersRefs without anything',
       { gatewayClassParametersRefs: { edge: {} } },
-      /gatewayClassParametersRefs\.edge has no `name`/,
+      /gatewayClassParametersRefs\.edge\.name is required/,
     ],
     [
       'an account that every pod has',
       { serviceAccount: { create: false } },
-      /serviceAccount\.name is required .* every pod of the namespace/,
+      /serviceAccount\.name is required .* every pod in the namespace/,
     ],
-    ['a name with dots', { fullnameOverride: 'a.b' }, /the name "a\.b" .*fullnameOverride/],
+    [
+      'a name with dots',
+      { fullnameOverride: 'a.b' },
+      /"a\.b" is not a valid Service name.*fullnameOverride/,
+    ],
     [
       'fewer replicas at most than at least',
       { controller: { horizontalPodAutoscaler: { minReplicas: 3, maxReplicas: 2 } } },
-      /horizontalPodAutoscaler\.minReplicas is 3, more than maxReplicas, which is 2/,
+      /horizontalPodAutoscaler\.minReplicas \(3\) must not exceed maxReplicas \(2\)/,
     ],
     [
       'no replicas at most',
@@ -226,18 +230,18 @@ describe('failures of the control plane', options, () => {
     [
       'both sides of a budget',
       { controller: { podDisruptionBudget: { minAvailable: 1, maxUnavailable: 1 } } },
-      /podDisruptionBudget has both/,
+      /podDisruptionBudget must not set both/,
     ],
     ['no image', { controller: { image: { repository: null } } }, /image\.repository is required/],
     [
       'controller.extraEnv with both',
       { controller: { extraEnv: { A: { value: 'b', valueFrom: {} } } } },
-      /extraEnv\.A has both/,
+      /extraEnv\.A must not set both/,
     ],
     [
       'controller.extraEnv with neither',
       { controller: { extraEnv: { A: {} } } },
-      /extraEnv\.A has neither/,
+      /extraEnv\.A requires `value`/,
     ],
     [
       'controller.extraEnv as a list',

@@ -81,7 +81,10 @@ describe('what the charts say of themselves', () => {
     const readme = text('portcullis-standalone/README.md')
     assert.match(readme, /Every request is a line in the access log[\s\S]*accessLog:\n\s+filter:/)
     for (const path of ['portcullis-standalone/values.yaml', 'portcullis/values.yaml']) {
-      assert.match(text(path), /# -- Reads native histograms; needs Prometheus .* operator 0\.88/)
+      assert.match(
+        text(path),
+        /# -- Scrapes native histograms; requires Prometheus .* operator 0\.88/,
+      )
     }
   })
 })

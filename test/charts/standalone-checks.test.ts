@@ -25,7 +25,7 @@ describe('values that cannot work', options, () => {
         [
           `readinessAddr ${address}`,
           settings({ readinessAddr: address }),
-          /config\.config\.readinessAddr is ".*": the kubelet could not reach it/,
+          /config\.config\.readinessAddr is ".*", which the kubelet cannot reach/,
         ] as const,
     ),
     ...['off', 'localhost:15020', '127.0.0.1:15020', '[::1]:15020', 'unix:/tmp/x'].map(
@@ -33,7 +33,7 @@ describe('values that cannot work', options, () => {
         [
           `statsAddr ${address} with a monitor`,
           merge(monitored, settings({ statsAddr: address })),
-          /config\.config\.statsAddr is ".*": Prometheus could not reach it.*monitoring\.enabled/,
+          /config\.config\.statsAddr is ".*", which Prometheus cannot reach.*monitoring\.enabled/,
         ] as const,
     ),
     ['no ports', { gateway: { service: { ports: [] } } }, /gateway\.service\.ports is empty/],
@@ -41,7 +41,7 @@ describe('values that cannot work', options, () => {
     [
       'fewer replicas at most than at least',
       { autoscaling: { enabled: true, minReplicas: 4 } },
-      /autoscaling\.minReplicas is 4, more than autoscaling\.maxReplicas, which is 3/,
+      /autoscaling\.minReplicas \(4\) must not exceed autoscaling\.maxReplicas \(3\)/,
     ],
     [
       'no replicas at most',
@@ -56,15 +56,19 @@ describe('values that cannot work', options, () => {
           /podDisruptionBudget\.minAvailable or podDisruptionBudget\.maxUnavailable is required/,
         ] as const,
     ),
-    ['a name with dots', { fullnameOverride: 'a.b' }, /the name "a\.b" .*fullnameOverride/],
+    [
+      'a name with dots',
+      { fullnameOverride: 'a.b' },
+      /"a\.b" is not a valid Service name.*fullnameOverride/,
+    ],
     [
       'a name that begins with a digit',
       { fullnameOverride: '1a' },
-      /the name "1a" .*fullnameOverride/,
+      /"1a" is not a valid Service name.*fullnameOverride/,
     ],
     ['no image', { image: { repository: '' } }, /image\.repository is required/],
     ['image.repository null', { image: { repository: null } }, /image\.repository is required/],
-    ['enabled: false', { enabled: false }, /`enabled: false` is for the `condition`/],
+    ['enabled: false', { enabled: false }, /`enabled: false` only works as the `condition`/],
     [
       'two extra services of one name',
       {
@@ -75,7 +79,7 @@ describe('values that cannot work', options, () => {
           ],
         },
       },
-      /gateway\.extraServices has two services called "a"/,
+      /gateway\.extraServices: duplicate name "a"/,
     ],
   ] as const) {
     it(what, () => assert.match(refusal(CHART, values as Values), message))
@@ -104,7 +108,10 @@ describe('values that cannot work', options, () => {
 
   it('a release whose name has dots', () => {
     const named = { name: 'shop.edge' }
-    assert.throws(() => render(CHART, {}, named), /the name "shop\.edge" .*fullnameOverride/)
+    assert.throws(
+      () => render(CHART, {}, named),
+      /"shop\.edge" is not a valid Service name.*fullnameOverride/,
+    )
     render(CHART, { fullnameOverride: 'edge' }, named)
   })
 })

@@ -218,12 +218,12 @@ describe('failures', options, () => {
     [
       'an extra service without a name',
       { gateway: { extraServices: [{ ports: [{ port: 1 }] }] } },
-      /extraServices\[0\] has no `name`/,
+      /extraServices\[0\] requires `name`/,
     ],
     [
       'an extra service without ports',
       { gateway: { extraServices: [{ name: 'a' }] } },
-      /extraServices\[0\] \(a\) has no `ports`/,
+      /extraServices\[0\] \(a\) requires `ports`/,
     ],
     ['an unknown key', { replicas: 3 }, /additional properties 'replicas' not allowed/],
     [

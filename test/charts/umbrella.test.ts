@@ -52,7 +52,7 @@ describe('a chart that includes ours', options, () => {
       const said = refusal(chart, { enabled: false })
       assert.match(
         said,
-        /`enabled: false` is for the `condition`|at '\/enabled': value must be one of true, <nil>/,
+        /`enabled: false` only works as the `condition`|at '\/enabled': value must be one of true, <nil>/,
       )
     })
   }

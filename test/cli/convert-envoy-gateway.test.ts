@@ -136,7 +136,7 @@ describe('convert from Envoy Gateway, by what requests get', () => {
     writeFileSync(file, all.map((one) => JSON.stringify(one)).join('\n---\n'))
     const output = join(folder, 'gateway.yaml')
     const { err } = await runWith(['convert', '--from', 'kubernetes', file, '-o', output])
-    assert.match(err, /SecurityPolicy a-young: an older one has the same target/)
+    assert.match(err, /SecurityPolicy a-young: an older policy has the same target/)
     running = await startDeciding(readFileSync(output, 'utf8'))
   })
 
@@ -258,7 +258,7 @@ describe('what of Envoy Gateway is not understood is listed', () => {
         ...base(),
         object(envoy, kind, 'p', spec),
       ])
-      assert.match(JSON.stringify(notCarriedOver), new RegExp(`${kind} p.*denied until`))
+      assert.match(JSON.stringify(notCarriedOver), new RegExp(`${kind} p.*deny all requests until`))
       for (const { policies } of configuration.routes) {
         assert.deepEqual(policies?.authorization, { rules: [{ deny: 'true' }] })
       }

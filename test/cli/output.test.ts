@@ -21,6 +21,6 @@ describe('what a command prints', () => {
       stdio: ['ignore', full, 'pipe'],
     })
     assert.equal(status, 1)
-    assert.equal(stderr, 'portcullis: the output cannot be written: no space left on device\n')
+    assert.equal(stderr, 'portcullis: cannot write the output: no space left on device\n')
   })
 })

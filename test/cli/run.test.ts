@@ -122,7 +122,7 @@ ${more}routes:
     assert.equal(await own.exit, 1)
     assert.match(
       own.out(),
-      /error\[PC0401\]: nothing can listen at 127\.0\.0\.1:\d+: another process/,
+      /error\[PC0401\]: cannot listen on 127\.0\.0\.1:\d+: the address is already in use/,
     )
     assert.match(own.out(), /config\.adminAddr/)
     assert.doesNotMatch(own.out(), /node:|at .*\.ts:/)
@@ -151,7 +151,7 @@ ${more}routes:
     writeFileSync(file, config("request.path == '/b'", '', 2))
     await until('the change', async () => (await status(ports.http, '/b')) === 200)
     await until('the warning', () => own.out().includes('PC0405'))
-    assert.match(own.out(), /`config\.workers` was changed, which takes effect after a restart/)
+    assert.match(own.out(), /`config\.workers` takes effect after a restart/)
     const dump = await fetch(`http://127.0.0.1:${ports.admin}/config_dump`).then((it) => it.text())
     assert.match(dump, /"workers": ?1\b/)
     // A file that is written in place is empty for a moment.

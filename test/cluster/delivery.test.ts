@@ -376,6 +376,6 @@ spec:
       'NoResources',
       60,
     )
-    assert.match(said, /ServiceAccount shop\/taken: .* belongs to somebody else/)
+    assert.match(said, /ServiceAccount shop\/taken: .* the controller does not manage/)
   })
 })

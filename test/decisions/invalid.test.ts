@@ -101,7 +101,10 @@ routes:
     assert.equal(err, '')
     assert.equal(code, 0)
     assert.match(out, /^denied {2}GET 127\.0\.0\.1\/misspelt {2}500\n/)
-    assert.match(out, /authorization of route:misspelt is invalid, and denies all that it guards/)
+    assert.match(
+      out,
+      /authorization of route:misspelt is invalid and denies all requests that it guards/,
+    )
     assert.match(out, /gateway\.yaml:9:\d+ \(traffic, route\)\n.*PC0103: unknown variable `jtw`/)
   })
 

@@ -176,7 +176,7 @@ describe('sign-in to the admin API', { skip: SKIPPED }, () => {
       for (const { method, path } of closed) {
         const reply = await browser.fetch(at(path), { method, headers, body: '{}' })
         assert.equal(reply.status, 403, `${person}: ${method} ${path}`)
-        assert.match(await reply.text(), /this needs the role/)
+        assert.match(await reply.text(), /this requires the role/)
       }
     }
     assert.ok(operations.every(({ role }) => role !== ''))

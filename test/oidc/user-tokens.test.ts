@@ -110,7 +110,7 @@ describe('tokens of users for servers', () => {
     const { status, text } = await consent(link, 'victim', 'victim-of-tools')
     assert.deepEqual(
       [status, text],
-      [403, 'This link belongs to another user. Nothing was connected.\n'],
+      [403, 'This link belongs to another user. No account was connected.\n'],
     )
     assert.equal(await whoami(token), 401)
     assert.equal(await whoami(await world.token('victim')), 401)

@@ -219,7 +219,7 @@ describe('pinned tools', () => {
     writeFileSync(file, configOf())
     const { code, out } = await runWith(['validate', file])
     assert.equal(code, 1)
-    assert.match(out, /the pin of `echo` of `files` is not made of digests/)
+    assert.match(out, /the pin of tool `echo` of `files` must contain digests/)
     rmSync(pinFile())
   })
 })

@@ -128,7 +128,7 @@ describe('a run without a file', { skip: SKIPPED }, () => {
     const opened = await openEmbedded(options, async () => undefined)
     assert.equal(opened, undefined)
     assert.deepEqual(lines, [
-      'this gateway is read-only, changes cannot be stored: npm has no PostgreSQL for this platform\n',
+      'This gateway is read-only because it cannot store changes: npm provides no PostgreSQL for this platform\n',
     ])
   })
 })

@@ -10,7 +10,8 @@ import {
 
 /** Undefined: tests say why they are skipped. */
 export const BINARIES = await findBinaries()
-export const SKIPPED = BINARIES === undefined ? 'npm has no PostgreSQL for this platform' : false
+export const SKIPPED =
+  BINARIES === undefined ? 'npm provides no PostgreSQL for this platform' : false
 
 /** A real server in a folder of its own, which may be stopped and started again. */
 export interface TestServer {

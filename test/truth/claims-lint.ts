@@ -93,8 +93,8 @@ const NEVER: ReadonlySet<string> = new Set(['AZ001', 'AZ022'])
 
 /** As users could write it, and nothing that the gateway would know beforehand. */
 function constantSaid({ code, severity, message }: Finding): string | undefined {
-  if (/no request can make this true|this can admit nobody/.test(message)) return '1 == 2'
-  if (/every request makes this true/.test(message)) return '1 == 1'
+  if (/no request can satisfy this rule|this rule admits no requests/.test(message)) return '1 == 2'
+  if (/every request satisfies this rule/.test(message)) return '1 == 1'
   // A comparison that is never true is an error only where the whole rule never is.
   return NEVER.has(code) && severity === 'error' ? '1 == 2' : undefined
 }
@@ -107,7 +107,7 @@ async function checkRedundant(
 ): Promise<readonly FalseClaim[]> {
   const said = findings.flatMap((finding) => {
     const rule = ruleAt(side, finding)
-    return rule !== undefined && /this rule changes nothing/.test(finding.message)
+    return rule !== undefined && /this rule has no effect/.test(finding.message)
       ? [{ finding, rule }]
       : []
   })
@@ -124,7 +124,7 @@ async function checkRedundant(
 /** Places that nothing can pass. */
 function checkClosed(pair: Pair, side: Side, findings: readonly Finding[]): readonly FalseClaim[] {
   return findings.flatMap(({ code, message }) => {
-    const [, noun, name = ''] = /nothing can pass (\w+) ([^\s:]+)/.exec(message) ?? []
+    const [, noun, name = ''] = /no request is admitted at (\w+) ([^\s:]+)/.exec(message) ?? []
     if (noun !== 'route' && noun !== 'listener') return []
     pair.count(`lint ${code} nothing can pass`)
     const places = noun === 'listener' ? [name] : listenersOf(side.tree, name)

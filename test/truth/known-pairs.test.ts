@@ -21,7 +21,7 @@ const UNCHANGED: Tools = async () =>
 const nothingPasses =
   (route: string): Tools =>
   async () => {
-    const message = `nothing can pass route ${route}: its rules together refuse every request`
+    const message = `no request is admitted at route ${route}: its rules together deny every request`
     return said({
       diagnostics: [{ code: 'AZ010', severity: 'error', message, origin: { line: 1 } }],
     })

@@ -79,19 +79,19 @@ const LIES: readonly (readonly [string, CheckName, string, Tools])[] = [
     'lint calls every rule never true',
     'lint',
     'lint constant',
-    async (args) => everyRule(fileIn(args), 'no request can make this true'),
+    async (args) => everyRule(fileIn(args), 'no request can satisfy this rule'),
   ],
   [
     'lint calls every rule always true',
     'lint',
     'lint constant',
-    async (args) => everyRule(fileIn(args), 'every request makes this true'),
+    async (args) => everyRule(fileIn(args), 'every request satisfies this rule'),
   ],
   [
     'lint calls every rule needless',
     'lint',
     'lint redundant',
-    async (args) => everyRule(fileIn(args), 'covered by `x` of `y`: this rule changes nothing'),
+    async (args) => everyRule(fileIn(args), 'covered by `x` of `y`: this rule has no effect'),
   ],
   [
     'lint says that nothing can pass a route',

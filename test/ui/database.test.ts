@@ -69,7 +69,7 @@ describe('an operator of a gateway with a database', { skip: WITHOUT_BROWSER || 
     })
     assert.equal(stored.status, 200, await stored.text())
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Someone else changed it meanwhile', { exact: false }).waitFor()
+    await page.getByText('It has been changed in the meantime', { exact: false }).waitFor()
     await page.locator('pre', { hasText: 'requestTimeout: 7s' }).waitFor()
     await context.close()
   })

@@ -190,7 +190,7 @@ describe('hostile text', { skip: WITHOUT_BROWSER }, () => {
     }
     const { page, context, wrong } = await openPage(browser, `${gateway.ui}decisions`)
     await page.locator('a', { hasText: 'onload=alert(4)' }).first().click()
-    await page.getByRole('button', { name: 'Make a test of this' }).click()
+    await page.getByRole('button', { name: 'Create a test from this decision' }).click()
     await assertHarmless(page, 'a decision')
     for (const path of [
       `policies/routes/${encodeURIComponent(SCRIPT)}`,

@@ -31,7 +31,7 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
   it('sees at / what guards what, the unprotected first', async () => {
     const { page, context, wrong } = await openPage(browser, `${gateway.admin}/`)
     assert.equal(page.url(), gateway.ui)
-    const guarding = page.getByRole('region', { name: 'What guards what' })
+    const guarding = page.getByRole('region', { name: 'Guards' })
     await guarding.getByText('Unprotected').waitFor()
     assert.match(await guarding.innerText(), /Unprotected\s+public[\s\S]*Guarded\s+api/)
     await page.getByText('Read-only').waitFor()
@@ -42,7 +42,7 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
   it('finds in the map what is open, by a filter', async () => {
     const { page, context } = await openPage(browser, `${gateway.ui}map`)
     assert.equal(await page.locator('[data-protection]').count(), 2)
-    await page.getByLabel('Only what is not guarded').check()
+    await page.getByLabel('Only unguarded').check()
     assert.equal(await page.locator('[data-protection]').count(), 1)
     await page.locator('[data-protection=unprotected]').getByText('any /public*').waitFor()
     await context.close()
@@ -57,7 +57,7 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
     await row.click()
     await page.waitForSelector('h1:text("GET /orders/live")')
     await page.locator('.atom.tone-bad', { hasText: "['x-team'] == 'eng' is false" }).waitFor()
-    await page.getByRole('button', { name: 'Make a test of this' }).click()
+    await page.getByRole('button', { name: 'Create a test from this decision' }).click()
     const text = await page.locator('section[aria-label=Test] pre').innerText()
     const file = join(dirname(gateway.file), 'made.yaml')
     writeFileSync(file, text)
@@ -76,7 +76,7 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
     await box.getByText(/admit all \d+ admitted requests/).waitFor()
     await box.getByText(/^allow: request\.method == 'GET'/).waitFor()
     await box
-      .getByText(/Would deny what is admitted now: /)
+      .getByText(/Would deny this request, which is admitted now: /)
       .first()
       .waitFor()
     await context.close()
@@ -102,7 +102,7 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
     await page.getByRole('textbox', { name: 'Headers' }).fill('x-team: eng')
     await page.getByRole('textbox', { name: 'JWT or claims' }).fill('no token')
     await page.getByRole('button', { name: 'Evaluate' }).click()
-    await page.getByText('This is neither a JWT').waitFor()
+    await page.getByText('Neither a JWT').waitFor()
     await page.getByRole('textbox', { name: 'JWT or claims' }).fill(JWT)
     await page.getByRole('button', { name: 'Evaluate' }).click()
     await page.getByText('Forwarded to the backend').waitFor()
@@ -177,7 +177,7 @@ describe('an operator of a gateway that other machines reach', { skip: WITHOUT_B
   })
 
   it('signs in with the token that the gateway printed', async () => {
-    const [, token = ''] = /not printed again: (\S+)/.exec(gateway.out()) ?? []
+    const [, token = ''] = /shown only once\): (\S+)/.exec(gateway.out()) ?? []
     assert.notEqual(token, '')
     const { page, context } = await openPage(browser, gateway.ui)
     await page.getByText('Sign in to Portcullis').waitFor()
@@ -188,7 +188,7 @@ describe('an operator of a gateway that other machines reach', { skip: WITHOUT_B
     await field.fill(token)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.waitForSelector('h1:text("Overview")')
-    await page.getByRole('region', { name: 'What guards what' }).getByText('Unprotected').waitFor()
+    await page.getByRole('region', { name: 'Guards' }).getByText('Unprotected').waitFor()
     await context.close()
   })
 })

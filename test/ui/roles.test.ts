@@ -76,12 +76,12 @@ describe('roles in the UI', { skip: WITHOUT_BROWSER || SKIPPED }, () => {
     const { page, context } = await signedIn('victor', 'policies/routes/api')
     await page.getByText('victor (viewer)').waitFor()
     await addRule(page)
-    await page.getByText('it takes the role editor to save changes').waitFor()
+    await page.getByText('you need the role editor to save changes').waitFor()
     assert.equal(await page.getByRole('button', { name: 'Save' }).count(), 0)
     await page.goto(`${base}/ui/settings`)
     assert.ok(await page.getByLabel('Log level').first().isDisabled())
     await page.goto(`${base}/ui/config`)
-    await page.getByText('it takes the role editor to change it').waitFor()
+    await page.getByText('you need the role editor to change it').waitFor()
     assert.equal(await page.getByRole('button', { name: 'See the effect' }).count(), 0)
     // The gateway decides for itself.
     const status = await page.evaluate(() =>

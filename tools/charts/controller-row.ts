@@ -44,7 +44,7 @@ export const CONTROLLER_ROW: Row = {
     },
     {
       title: 'Translations',
-      description: 'Times that the state of the cluster was translated.',
+      description: 'Translations of the cluster state.',
       unit: 'ops',
       queries: {
         '{{outcome}}': `sum by (outcome) (${rate('portcullis_controller_reconciles_total')})`,
@@ -52,7 +52,7 @@ export const CONTROLLER_ROW: Row = {
     },
     {
       title: 'Duration of translations',
-      description: 'Time to translate the state of the cluster.',
+      description: 'Time to translate the cluster state.',
       unit: 's',
       queries: quantiles('portcullis_controller_reconcile_duration_seconds'),
     },
@@ -73,13 +73,13 @@ export const CONTROLLER_ROW: Row = {
     },
     {
       title: 'Objects',
-      description: 'Objects of the cluster that are watched.',
+      description: 'Watched objects in the cluster.',
       width: 12,
       queries: { '{{kind}}': 'max by (kind) (portcullis_controller_objects)' },
     },
     {
       title: 'Written statuses',
-      description: 'Statuses that were written to objects, and what came of it.',
+      description: 'Statuses that were written to objects, and the outcome.',
       unit: 'ops',
       queries: {
         '{{kind}} {{outcome}}': `sum by (kind, outcome) (${rate('portcullis_controller_status_writes_total')})`,
@@ -87,7 +87,7 @@ export const CONTROLLER_ROW: Row = {
     },
     {
       title: 'Applied objects',
-      description: 'Objects of proxies that were applied or deleted, and what came of it.',
+      description: 'Objects of proxies that were applied or deleted, and the outcome.',
       unit: 'ops',
       queries: {
         '{{kind}} {{outcome}}': `sum by (kind, outcome) (${rate('portcullis_controller_applies_total')})`,

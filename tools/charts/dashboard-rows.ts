@@ -39,7 +39,7 @@ export const DASHBOARD_ROWS: readonly Row[] = [
       },
       {
         title: 'Requests in progress',
-        description: 'Requests whose response is not complete, open streams included.',
+        description: 'Requests whose response is not complete, including open streams.',
         queries: { '{{listener}}': 'sum by (listener) (portcullis_requests_active)' },
       },
       {
@@ -114,7 +114,7 @@ export const DASHBOARD_ROWS: readonly Row[] = [
     panels: [
       {
         title: 'Failures',
-        description: 'Credentials that were missing or not accepted, and why.',
+        description: 'Credentials that were missing or rejected, and why.',
         unit: 'ops',
         width: 12,
         queries: {
@@ -132,7 +132,7 @@ export const DASHBOARD_ROWS: readonly Row[] = [
       },
       {
         title: 'Age of keys',
-        description: 'Time since the keys of an issuer were last fetched.',
+        description: 'Time since the key set of an issuer was last fetched.',
         unit: 's',
         queries: { '{{provider}}': 'max by (provider) (portcullis_jwks_age_seconds)' },
       },
@@ -192,7 +192,7 @@ export const DASHBOARD_ROWS: readonly Row[] = [
       },
       {
         title: 'Connections that failed',
-        description: 'Connections to backends that could not be opened, and why.',
+        description: 'Backend connections that could not be opened, and why.',
         unit: 'cps',
         queries: {
           '{{backend}} {{reason}}': `sum by (backend, reason) (${rate('portcullis_upstream_connection_failures_total')})`,
@@ -283,14 +283,14 @@ export const DASHBOARD_ROWS: readonly Row[] = [
       },
       {
         title: 'Connections',
-        description: 'Connections of clients that are open.',
+        description: 'Open client connections.',
         queries: {
           '{{protocol}}': 'sum by (protocol) (portcullis_downstream_connections_active)',
         },
       },
       {
         title: 'Failed TLS handshakes',
-        description: 'TLS handshakes with clients that failed, and why.',
+        description: 'Failed TLS handshakes with clients, and why.',
         unit: 'cps',
         queries: {
           '{{reason}}': `sum by (reason) (${rate('portcullis_tls_handshake_failures_total')})`,

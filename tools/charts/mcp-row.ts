@@ -50,7 +50,7 @@ export const MCP_ROW: Row = {
     },
     {
       title: 'Hidden from lists',
-      description: 'Items that were left out of lists because the client may not use them.',
+      description: 'Items omitted from lists because the client is not allowed to use them.',
       unit: 'ops',
       queries: {
         '{{target}} {{kind}} {{reason}}': `sum by (target, kind, reason) (${rate('portcullis_mcp_hidden_items_total')})`,

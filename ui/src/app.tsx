@@ -202,7 +202,7 @@ function SchemeSwitch() {
     <ActionIcon
       variant="default"
       size="lg"
-      aria-label={`Switch to ${other} colours`}
+      aria-label={`Switch to ${other} mode`}
       onClick={() => setColorScheme(other)}
     >
       <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
@@ -216,8 +216,8 @@ function SchemeSwitch() {
 function NotFound() {
   return (
     <>
-      <h1>There is no such page</h1>
-      <a href="/ui/">To the overview</a>
+      <h1>Page not found</h1>
+      <a href="/ui/">Go to the overview</a>
     </>
   )
 }

@@ -39,8 +39,8 @@ export function SignIn({ login, done }: Properties) {
             </>
           )}
           <Text>
-            This gateway asks who you are. It printed a token when it started, unless its operator
-            chose one; it is kept in this tab only.
+            This gateway requires a token. It printed one at startup, unless its operator configured
+            one. The token is stored only in this tab.
           </Text>
           <PasswordInput
             label="Token"

@@ -9,7 +9,7 @@ from values.
 {{- end -}}
 {{- range $place, $section := dict "config" (default dict .Values.config) "config.config" $settings -}}
 {{- if hasKey $section "storage" -}}
-{{- fail (printf "%s.storage must not be set: the chart sets it; choose with the value `mode`, \"readonly\" or \"database\"" $place) -}}
+{{- fail (printf "%s.storage must not be set: the chart derives it from the value `mode`, \"readonly\" or \"database\"" $place) -}}
 {{- end -}}
 {{- if hasKey $section "database" -}}
 {{- fail (printf "%s.database must not be set: the chart sets it; set the values `mode: database` and `database.postgres.url`" $place) -}}

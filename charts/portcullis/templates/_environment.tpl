@@ -10,7 +10,7 @@ default holds.
 {{- range $class, $reference := .Values.gatewayClassParametersRefs -}}
 {{- range $field := list "name" "namespace" -}}
 {{- if not (get (default dict $reference) $field) -}}
-{{- fail (printf "gatewayClassParametersRefs.%s has no `%s`; name the ProxyParameters of the class with `name` and `namespace`" $class $field) -}}
+{{- fail (printf "gatewayClassParametersRefs.%s.%s is required; specify the ProxyParameters of the class with `name` and `namespace`" $class $field) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -57,14 +57,14 @@ default holds.
 - name: {{ $name }}
   {{- if kindIs "map" $value }}
   {{- if and (hasKey $value "valueFrom") (hasKey $value "value") }}
-  {{- fail (printf "controller.extraEnv.%s has both `value` and `valueFrom`; keep one" $name) }}
+  {{- fail (printf "controller.extraEnv.%s must not set both `value` and `valueFrom`" $name) }}
   {{- else if hasKey $value "valueFrom" }}
   valueFrom:
     {{- toYaml $value.valueFrom | nindent 4 }}
   {{- else if hasKey $value "value" }}
   value: {{ include "portcullis.scalar" $value.value | quote }}
   {{- else }}
-  {{- fail (printf "controller.extraEnv.%s has neither `value` nor `valueFrom`; write a scalar, or `valueFrom` with its source" $name) }}
+  {{- fail (printf "controller.extraEnv.%s requires `value` or `valueFrom`; set a scalar, or `valueFrom` with its source" $name) }}
   {{- end }}
   {{- else }}
   value: {{ include "portcullis.scalar" $value | quote }}

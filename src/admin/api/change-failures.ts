@@ -9,7 +9,7 @@ import type { ApiDeps } from './deps.ts'
 export function readOnly(): ApiReply {
   return problem(
     403,
-    'this gateway is read-only: change its file, or set `config.storage.mode: database`',
+    'this gateway is read-only: edit its file, or set `config.storage.mode: database`',
   )
 }
 
@@ -24,22 +24,20 @@ export function renderFailure(failure: ChangeFailure, deps: ApiDeps): ApiReply {
   })
   switch (failure.why) {
     case 'unreadable':
-      return problem(503, 'the configuration file cannot be read: see the log of the gateway')
+      return problem(503, 'cannot read the configuration file: see the log of the gateway')
     case 'not-found':
-      return problem(404, `there is no ${failure.key}`)
+      return problem(404, `${failure.key} not found`)
     case 'unconditional':
       return problem(
         428,
-        `${failure.key} exists: send If-Match with the ETag that you know, so that no other edit is lost`,
+        `${failure.key} exists: send If-Match with its ETag to avoid overwriting other edits`,
         { current: versionOf(failure.now) },
       )
     case 'conflict': {
       const { key, now, wanted } = failure
       const [kind = ''] = key.split('/')
       const detail =
-        now === undefined
-          ? `${key} does not exist any more`
-          : `${key} is not what you know: somebody changed it since`
+        now === undefined ? `${key} no longer exists` : `${key} has changed since you read it`
       const current = now === undefined ? null : versionOf(now)
       const yours = isResourceKind(kind) ? references.hide(kind, wanted) : null
       return problem(412, detail, { current, yours })
@@ -47,19 +45,19 @@ export function renderFailure(failure: ChangeFailure, deps: ApiDeps): ApiReply {
     case 'unknown-secret':
       return problem(
         422,
-        `${failure.key} refers to a secret that it does not have now: read it again, or write the secret`,
+        `${failure.key} refers to a secret that it no longer has: read it again, or send the secret itself`,
       )
     case 'other-name': {
       const { key, name = '' } = failure
-      return problem(422, `the name in the value, \`${name}\`, is not that of ${key}`)
+      return problem(422, `the name in the value, \`${name}\`, does not match ${key}`)
     }
     case 'unnamed':
       return problem(
         409,
-        `${failure.key} has no name in the file, so that an edit could not find it again: name it there first`,
+        `${failure.key} has no name in the file, so an edit cannot refer to it: add a name in the file first`,
       )
     case 'no-revision':
-      return problem(404, `there is no revision ${failure.revision}`)
+      return problem(404, `revision ${failure.revision} not found`)
     case 'invalid': {
       const { diagnostics } = redact({ diagnostics: failure.diagnostics }, { texts: deps.secrets })
       const [first] = diagnostics

@@ -24,7 +24,7 @@ import type { ApiDeps } from './deps.ts'
 import { diagnosticSchema } from './reports.ts'
 
 const WITHOUT_NUL = /^[^\0]*$/
-const id = z.string().min(1).max(512).regex(WITHOUT_NUL, 'a NUL character is no part of a name')
+const id = z.string().min(1).max(512).regex(WITHOUT_NUL, 'a name must not contain a NUL character')
 
 const change = z
   .discriminatedUnion('action', [
@@ -33,13 +33,16 @@ const change = z
       kind: z.enum(RESOURCE_KINDS),
       id,
       value: anyJson,
-      ifMatch: z.string().optional().describe('The ETag of what is changed; `none`: it is new.'),
+      ifMatch: z
+        .string()
+        .optional()
+        .describe('The ETag of the resource that is changed; `none` for a new resource.'),
     }),
     z.strictObject({
-      action: z.enum(['delete', 'revert']).describe('revert: what the baseline says holds again.'),
+      action: z.enum(['delete', 'revert']).describe('revert: restores the value of the baseline.'),
       kind: z.enum(RESOURCE_KINDS),
       id,
-      ifMatch: z.string().optional().describe('The ETag of what is changed.'),
+      ifMatch: z.string().optional().describe('The ETag of the resource that is changed.'),
     }),
   ])
   .meta({ id: 'Change' })
@@ -51,45 +54,45 @@ export const proposedChanges = z
   .array(change)
   .max(10_000)
   .optional()
-  .describe('What is tried on top of what runs; nothing is stored.')
+  .describe('Changes to the running configuration to evaluate; nothing is stored.')
 
 const stored = z.object({ revision: z.int() }).meta({ id: 'Stored' })
 const comment = z
   .string()
   .max(1_000)
-  .regex(WITHOUT_NUL, 'a NUL character is no part of a comment')
+  .regex(WITHOUT_NUL, 'a comment must not contain a NUL character')
   .default('')
-  .describe('For the history.')
+  .describe('A comment for the history.')
 
 const PRECONDITIONS = {
-  'if-match': 'The ETag of the resource as you know it, or *; needed if it exists.',
-  'if-none-match': '*: only if there is no such resource yet.',
+  'if-match': 'The ETag of the resource, or *; required if the resource exists.',
+  'if-none-match': '*: store it only if the resource does not exist.',
 }
 
 export const CHANGE_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'PUT',
     path: '/api/config/resources/{kind}/{id}',
-    summary: 'Stores a resource, if the configuration as a whole stays valid with it.',
+    summary: 'Stores a resource if the resulting configuration is valid.',
     role: 'editor',
     query: z.object({ comment: comment }),
     headers: PRECONDITIONS,
     body: anyJson,
-    responses: { 200: { description: 'As it is now.', schema: resourceSchema } },
+    responses: { 200: { description: 'The stored resource.', schema: resourceSchema } },
     run: (call, deps) =>
       changeOne(call, deps, (own) => ({ ...own, action: 'set', value: call.body as JsonValue })),
   },
   {
     method: 'DELETE',
     path: '/api/config/resources/{kind}/{id}',
-    summary: 'Deletes a resource, also one of the baseline, or reverts it to the baseline.',
+    summary: 'Deletes a resource, including one from the baseline, or reverts it to the baseline.',
     role: 'editor',
     query: z.object({
       comment: comment,
-      to: z.enum(['nothing', 'baseline']).default('nothing').describe('What is left of it.'),
+      to: z.enum(['nothing', 'baseline']).default('nothing').describe('The remaining resource.'),
     }),
     headers: PRECONDITIONS,
-    responses: { 200: { description: 'It is done.', schema: stored } },
+    responses: { 200: { description: 'Deleted.', schema: stored } },
     run: (call, deps) =>
       changeOne(call, deps, (own) => ({
         ...own,
@@ -99,10 +102,10 @@ export const CHANGE_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'POST',
     path: '/api/config/changes',
-    summary: 'Several changes at once: all of them are stored, or none.',
+    summary: 'Stores several changes atomically.',
     role: 'editor',
     body: z.strictObject({ changes: changesSchema, comment }),
-    responses: { 200: { description: 'They are stored.', schema: stored } },
+    responses: { 200: { description: 'The changes are stored.', schema: stored } },
     run: async (call, deps) => {
       const { changes, comment: text } = call.body as {
         readonly changes: readonly Change[]
@@ -118,7 +121,7 @@ export const CHANGE_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'POST',
     path: '/api/config/validate',
-    summary: 'What there would be to say of the configuration with these changes; stores nothing.',
+    summary: 'Validates the configuration with these changes; stores nothing.',
     role: 'viewer',
     body: z.strictObject({ changes: proposedChanges }),
     responses: {
@@ -141,17 +144,23 @@ export const CHANGE_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/api/config/history',
-    summary: 'Who changed what, the newest first, with what it was before and after.',
+    summary: 'The history of changes, newest first, with values before and after.',
     role: 'viewer',
     query: z.object({
-      kind: z.enum(RESOURCE_KINDS).optional().describe('Of this kind alone.'),
-      id: z.string().optional().describe('Of this resource alone.'),
-      before: z.coerce.number().int().min(0).optional().describe('Revisions before this one.'),
-      limit: z.coerce.number().int().min(1).max(1_000).default(100).describe('Max number.'),
+      kind: z.enum(RESOURCE_KINDS).optional().describe('Only this kind.'),
+      id: z.string().optional().describe('Only this resource.'),
+      before: z.coerce.number().int().min(0).optional().describe('Only revisions before this one.'),
+      limit: z.coerce
+        .number()
+        .int()
+        .min(1)
+        .max(1_000)
+        .default(100)
+        .describe('The maximum number of entries.'),
     }),
     responses: {
       200: {
-        description: 'One entry for each resource of a change.',
+        description: 'One entry for each changed resource.',
         schema: z.object({
           entries: z.array(
             z
@@ -184,20 +193,20 @@ export const CHANGE_ENDPOINTS: readonly Endpoint[] = [
         }))
         return ok({ entries })
       } catch (error) {
-        return problem(503, `the database cannot be read: ${(error as Error).message}`)
+        return problem(503, `cannot read the database: ${(error as Error).message}`)
       }
     },
   },
   {
     method: 'POST',
     path: '/api/config/rollback',
-    summary: 'Makes what is stored what it was at a revision, as a change of its own.',
+    summary: 'Restores the stored resources of a revision, as a new change.',
     role: 'editor',
     body: z.strictObject({
-      revision: z.int().min(0).describe('0: nothing was stored then.'),
+      revision: z.int().min(0).describe('0: no stored resources.'),
       comment,
     }),
-    responses: { 200: { description: 'It is stored.', schema: stored } },
+    responses: { 200: { description: 'The restored state is stored.', schema: stored } },
     run: ({ body, caller }, deps) => {
       const { revision, comment: text } = body as { revision: number; comment: string }
       return writing(deps, async (store) => {
@@ -210,11 +219,11 @@ export const CHANGE_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/api/config/edits',
-    summary: 'What is stored, as a part of a file that can be imported; without secrets.',
+    summary: 'The stored resources as part of a file that can be imported, without secrets.',
     role: 'viewer',
-    query: z.object({ format: z.enum(['json', 'yaml']).default('yaml').describe('Its form.') }),
+    query: z.object({ format: z.enum(['json', 'yaml']).default('yaml').describe('The format.') }),
     responses: {
-      200: { description: 'The edits.', schema: z.string(), type: 'application/yaml' },
+      200: { description: 'The stored resources.', schema: z.string(), type: 'application/yaml' },
     },
     run: ({ query }, deps) =>
       withView(deps.configuration, (view) => formattedAs(query['format'], editsOf(view, deps))),
@@ -222,14 +231,14 @@ export const CHANGE_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'POST',
     path: '/api/config/import',
-    summary: 'Stores every resource of a file that differs from what there is.',
+    summary: 'Stores every resource of a file that differs from the current one.',
     role: 'editor',
     query: z.object({ comment: comment }),
     body: z.string().min(1),
     bodyType: 'application/yaml',
     responses: {
       200: {
-        description: 'How many resources were stored.',
+        description: 'The number of stored resources.',
         schema: z.object({ revision: z.int(), stored: z.int() }),
       },
     },
@@ -238,16 +247,21 @@ export const CHANGE_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'POST',
     path: '/api/config/rotate',
-    summary: 'Encrypts stored secrets by the newest key, the history included.',
+    summary: 'Encrypts stored secrets with the newest key, including the history.',
     role: 'admin',
     body: z.strictObject({}),
-    responses: { 200: { description: 'How many.', schema: z.object({ rotated: z.int() }) } },
+    responses: {
+      200: {
+        description: 'The number of encrypted secrets.',
+        schema: z.object({ rotated: z.int() }),
+      },
+    },
     run: (_, deps) =>
       writing(deps, async (store) => {
         try {
           return ok({ rotated: await store.rotate() })
         } catch (error) {
-          return problem(503, `the database cannot be written: ${(error as Error).message}`)
+          return problem(503, `cannot write to the database: ${(error as Error).message}`)
         }
       }),
   },
@@ -273,7 +287,7 @@ function changeOne(
     return problem(404, `unknown kind \`${kind}\`; available: ${RESOURCE_KINDS.join(', ')}`)
   }
   const { 'if-match': match, 'if-none-match': none } = request.headers
-  if (none !== undefined && none.trim() !== '*') return problem(400, 'If-None-Match can only be *')
+  if (none !== undefined && none.trim() !== '*') return problem(400, 'If-None-Match must be *')
   const ifMatch = none === undefined ? match : 'none'
   const wanted = changeOf({ kind, id, ...(ifMatch === undefined ? {} : { ifMatch }) })
   return writing(deps, async (store) => {
@@ -306,12 +320,12 @@ function replyTo(
     case 'no-key':
       return problem(
         422,
-        'the value has a secret, and there is no key to encrypt it: set PORTCULLIS_STORAGE_KEY',
+        'the value contains a secret, but no encryption key is configured: set PORTCULLIS_STORAGE_KEY',
       )
     case 'unavailable': {
       const detail = outcome.isUnknown
-        ? 'the database was lost while it stored this: read again to see whether it did'
-        : 'nothing was stored, because the database cannot be reached'
+        ? 'the database connection was lost while storing this: read the resource again to see whether it was stored'
+        : 'nothing was stored because the database cannot be reached'
       return problem(503, `${detail}: ${outcome.detail}`, {}, { 'retry-after': '5' })
     }
   }
@@ -332,7 +346,7 @@ function importFile(call: Call, deps: ApiDeps): Promise<ApiReply> | ApiReply {
     const changes: Change[] = []
     for (const { kind, id, value } of resourcesOf(imported).values()) {
       if (Array.isArray((imported as Record<string, unknown>)[kind]) && nameIn(value) !== id) {
-        return problem(422, `every item of \`${kind}\` needs a name of its own: ${id}`)
+        return problem(422, `items of \`${kind}\` must have unique names: ${id}`)
       }
       const now = there.get(`${kind}/${id}`)
       const shown = now && deps.configuration.references.hide(kind, now.value)

@@ -14,57 +14,61 @@ import { keyOf, resourcesOf } from '../../sources/database/resources.ts'
 import { type ApiReply, type Endpoint, ok, problem } from './define.ts'
 import type { ApiDeps } from './deps.ts'
 
-const anyValue = z.unknown().describe('As in a file; secrets are references to themselves.')
+const anyValue = z
+  .unknown()
+  .describe('The value, as in a file; secrets are replaced by references.')
 
 const summary = {
   kind: z.enum(RESOURCE_KINDS),
   id: z.string(),
-  origin: z.enum(['baseline', 'database', 'merged']).describe('merged: edited, of the baseline.'),
-  isHidden: z.boolean().describe('The baseline has it, and an edit deleted it.'),
+  origin: z
+    .enum(['baseline', 'database', 'merged'])
+    .describe('merged: a resource of the baseline that was edited.'),
+  isHidden: z.boolean().describe('The resource is in the baseline, but was deleted by an edit.'),
   etag: z.string(),
-  revision: z.int().nullable().describe('Of the last edit.'),
+  revision: z.int().nullable().describe('The revision of the last edit.'),
   author: z.string().nullable(),
   time: z.string().nullable(),
   drift: z
     .array(z.string())
-    .describe('Edited fields, as JSON pointers, that the baseline has changed since.'),
+    .describe('Edited fields, as JSON pointers, that have since changed in the baseline.'),
 }
 
 export const resourceSchema = z
   .object({
     ...summary,
     value: anyValue,
-    baseline: z.unknown().describe('What the file says; null: nothing.'),
+    baseline: z.unknown().describe('The value in the file; null: not in the file.'),
     provenance: z
       .record(z.string(), z.enum(['baseline', 'database']))
-      .describe('Of a merged one: where each field comes from, by its JSON pointer.'),
+      .describe('For a merged resource: the source of each field, by JSON pointer.'),
   })
   .meta({ id: 'Resource' })
 
 const document = z.record(z.string(), z.unknown())
 
 const formatted = z.object({
-  format: z.enum(['json', 'yaml']).default('json').describe('The form of the response.'),
+  format: z.enum(['json', 'yaml']).default('json').describe('The format of the response.'),
 })
 
-const UNREADABLE = 'the configuration file cannot be read: see the log of the gateway'
+const UNREADABLE = 'cannot read the configuration file: see the log of the gateway'
 
 export const CONFIG_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/api/config',
-    summary: 'Which configuration runs, and whether it can be changed here.',
+    summary: 'The running configuration, and whether it can be changed with this API.',
     role: 'viewer',
     responses: {
       200: {
-        description: 'An outline.',
+        description: 'A summary.',
         schema: z
           .object({
             file: z.string(),
             mode: z.enum(['readonly', 'database']),
             revision: z.int(),
             digest: z.string().nullable().describe('SHA-256 of the file.'),
-            counts: z.record(z.string(), z.int()).describe('Resources by kind.'),
+            counts: z.record(z.string(), z.int()).describe('The number of resources by kind.'),
             edits: z.object({ merged: z.int(), added: z.int(), hidden: z.int(), drifted: z.int() }),
           })
           .meta({ id: 'ConfigOutline' }),
@@ -76,7 +80,7 @@ export const CONFIG_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/api/config/baseline',
-    summary: 'What the file says, with variables filled in and without secrets.',
+    summary: 'The configuration file, with variables expanded and without secrets.',
     role: 'viewer',
     query: formatted,
     responses: { 200: { description: 'The configuration.', schema: document } },
@@ -88,7 +92,7 @@ export const CONFIG_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/api/config/effective',
-    summary: 'The file with what is stored, as one configuration, without secrets.',
+    summary: 'The file and the stored changes as one configuration, without secrets.',
     role: 'viewer',
     query: formatted,
     responses: { 200: { description: 'The configuration.', schema: document } },
@@ -100,9 +104,9 @@ export const CONFIG_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/api/config/model',
-    summary: 'What the gateway made of it, without secrets; the same as /config_dump.',
+    summary: 'The compiled configuration, without secrets; the same as /config_dump.',
     role: 'viewer',
-    responses: { 200: { description: 'Settings, Model and messages.', schema: document } },
+    responses: { 200: { description: 'Settings, model and diagnostics.', schema: document } },
     run: (_, { status, secrets }) => {
       const { model = null, settings, diagnostics } = status()
       const hiding = { headers: settings.sensitiveHeaders, texts: secrets }
@@ -112,12 +116,12 @@ export const CONFIG_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/api/config/resources',
-    summary: 'All resources, with where they come from.',
+    summary: 'All resources, with their source.',
     role: 'viewer',
-    query: z.object({ kind: z.enum(RESOURCE_KINDS).optional().describe('Of this kind alone.') }),
+    query: z.object({ kind: z.enum(RESOURCE_KINDS).optional().describe('Only this kind.') }),
     responses: {
       200: {
-        description: 'In the order of the file.',
+        description: 'The resources, in the order of the file.',
         schema: z.object({ resources: z.array(z.object(summary).meta({ id: 'ResourceSummary' })) }),
       },
     },
@@ -136,7 +140,7 @@ export const CONFIG_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/api/config/resources/{kind}/{id}',
-    summary: 'One resource; its ETag is needed to change it.',
+    summary: 'One resource; its ETag is required to change it.',
     role: 'viewer',
     responses: { 200: { description: 'The resource.', schema: resourceSchema } },
     run: ({ parts }, deps) =>
@@ -171,7 +175,7 @@ function unknownResource({ merged }: ConfigurationView, kind: string, id: string
   }
   const ids = merged.resources.filter((one) => one.kind === kind).map((one) => one.id)
   const some = ids.slice(0, 20).join(', ')
-  return `there is no \`${id}\` among ${kind}; available: ${some === '' ? 'none' : some}`
+  return `\`${id}\` not found in ${kind}; available: ${some === '' ? 'none' : some}`
 }
 
 export function resourceOf(view: ConfigurationView, one: MergedResource, deps: ApiDeps) {

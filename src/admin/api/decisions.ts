@@ -9,19 +9,25 @@ const MAX = 10_000
 const VERDICTS = ['allowed', 'denied', 'skipped', 'would-deny'] as const
 
 const filters = {
-  policy: z.string().optional().describe('Decisions in which this policy had a say.'),
-  verdict: z.enum(VERDICTS).optional().describe('What was decided.'),
-  stage: z.string().optional().describe('Where it was decided.'),
+  policy: z.string().optional().describe('Only decisions that this policy was involved in.'),
+  verdict: z.enum(VERDICTS).optional().describe('The verdict.'),
+  stage: z.string().optional().describe('The stage of the decision.'),
 }
 
 const search = z.object({
   ...filters,
   since: z
     .string()
-    .refine((text) => !Number.isNaN(Date.parse(text)), 'write a time of RFC 3339')
+    .refine((text) => !Number.isNaN(Date.parse(text)), 'use RFC 3339 format')
     .optional()
-    .describe('Not before this time, RFC 3339.'),
-  limit: z.coerce.number().int().min(1).max(MAX).default(LIMIT).describe('Max number of records.'),
+    .describe('Only decisions since this time (RFC 3339).'),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(MAX)
+    .default(LIMIT)
+    .describe('The maximum number of records.'),
 })
 
 const ofId = z.object({ id: z.string(), decisions: z.array(decisionRecord) })
@@ -30,7 +36,7 @@ export const DECISION_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/api/decisions',
-    summary: 'What was decided, the newest first, by all workers.',
+    summary: 'Recorded decisions of all workers, newest first.',
     role: 'viewer',
     query: search,
     responses: {
@@ -44,10 +50,12 @@ export const DECISION_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/api/decisions/tail',
-    summary: 'Decisions as they are made, as server-sent events of JSON records.',
+    summary: 'New decisions as they are made, as server-sent events with JSON records.',
     role: 'viewer',
     query: z.object(filters),
-    responses: { 200: { description: 'Events, until one side ends.', type: 'text/event-stream' } },
+    responses: {
+      200: { description: 'Events, until one side closes the stream.', type: 'text/event-stream' },
+    },
     run: (call, deps) => tail(call, deps),
   },
   {
@@ -55,13 +63,11 @@ export const DECISION_ENDPOINTS: readonly Endpoint[] = [
     path: '/api/decisions/{id}',
     summary: 'The records of one request or connection.',
     role: 'viewer',
-    responses: { 200: { description: 'Its records.', schema: ofId } },
+    responses: { 200: { description: 'The records.', schema: ofId } },
     run: async ({ parts }, { find }) => {
       const { id = '' } = parts
       const decisions = await find({ id, limit: MAX })
-      return decisions.length === 0
-        ? problem(404, `there is no record of ${id}`)
-        : ok({ id, decisions })
+      return decisions.length === 0 ? problem(404, `no record of ${id}`) : ok({ id, decisions })
     },
   },
 ]
@@ -82,7 +88,8 @@ async function tail(
   { query, response }: Parameters<Endpoint['run']>[0],
   { find }: ApiDeps,
 ): Promise<{ readonly status: number; readonly isWritten: true } | ReturnType<typeof problem>> {
-  if (tails >= MAX_TAILS) return problem(503, `${MAX_TAILS} clients follow the decisions already`)
+  if (tails >= MAX_TAILS)
+    return problem(503, `too many clients follow decisions; at most ${MAX_TAILS} are allowed`)
   tails++
   let isOpen = true
   response.on('close', () => {

@@ -75,7 +75,7 @@ export const problemSchema = z
     type: z.string(),
     title: z.string(),
     status: z.int(),
-    detail: z.string().describe('What is wrong, and what to do about it.'),
+    detail: z.string().describe('The problem and how to fix it.'),
   })
   .meta({ id: 'Problem' })
 

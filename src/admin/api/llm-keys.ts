@@ -7,7 +7,7 @@ import type { ApiDeps } from './deps.ts'
 
 const key = z.object({
   policy: z.string(),
-  metadata: z.looseObject({}).describe('What expressions see as `apiKey`.'),
+  metadata: z.looseObject({}).describe('The value of `apiKey` in expressions.'),
   expires: z.string().nullable(),
   isExpired: z.boolean(),
   allowedModels: z.array(z.string()).nullable().describe('Null: all.'),
@@ -18,17 +18,24 @@ const budget = z.object({
   measure: z.string(),
   amount: z.number(),
   per: z.string(),
-  key: z.string().nullable().describe('Counted for each value of this expression; null: for all.'),
+  key: z
+    .string()
+    .nullable()
+    .describe(
+      'Usage is counted separately for each value of this expression; null: for all callers together.',
+    ),
   models: z.array(z.string()).nullable().describe('Null: all.'),
   use: z
     .object({
-      callers: z.int().describe('Values of the key for which anything was used.'),
-      used: z.number().describe('By all of them together, in units of the budget.'),
-      maxUsed: z.number().describe('By the one that used most.'),
-      ends: z.string().describe('When the period ends, RFC 3339.'),
+      callers: z.int().describe('The number of callers with any usage.'),
+      used: z.number().describe('Total usage, in units of the budget.'),
+      maxUsed: z.number().describe('The highest usage of one caller.'),
+      ends: z.string().describe('The end of the period (RFC 3339).'),
     })
     .nullable()
-    .describe('Of the period that runs, with what is reserved for calls; null: not known now.'),
+    .describe(
+      'Usage in the current period, including reservations for active calls; null: currently not known.',
+    ),
 })
 
 const keysAndBudgets = z
@@ -54,7 +61,7 @@ interface StoredBudget {
 export const LLM_KEYS: Endpoint = {
   method: 'GET',
   path: '/api/llm/keys',
-  summary: 'API keys, without the keys themselves, and the budgets of calls to models.',
+  summary: 'API keys (without the keys themselves) and budgets for model calls.',
   role: 'viewer',
   responses: { 200: { description: 'By policy.', schema: keysAndBudgets } },
   run: async (_, { status, secrets, budgetUse }) => {

@@ -9,46 +9,48 @@ const MAX_STEPS = 1_500
 const search = z.object({
   since: z
     .string()
-    .refine((text) => !Number.isNaN(Date.parse(text)), 'write a time of RFC 3339')
+    .refine((text) => !Number.isNaN(Date.parse(text)), 'use RFC 3339 format')
     .optional()
-    .describe('Not before this time, RFC 3339; by default 24 hours ago.'),
+    .describe('Only usage since this time (RFC 3339); 24 hours ago by default.'),
   step: z.coerce
     .number()
     .int()
     .min(MINUTE)
     .max(31 * DAY)
     .optional()
-    .describe('Seconds that are one point; by default so that there are some hundred.'),
+    .describe('The length of one step in seconds; by default it results in a few hundred points.'),
 })
 
 const point = z.object({
-  time: z.string().describe('When the step begins, RFC 3339.'),
+  time: z.string().describe('The start of the step (RFC 3339).'),
   provider: z.string(),
   model: z.string(),
   requests: z.number(),
   inputTokens: z.number(),
   outputTokens: z.number(),
-  cost: z.number().describe('US dollars by the model catalog.'),
+  cost: z.number().describe('The cost in US dollars, based on the model catalog.'),
 })
 
 const usage = z
   .object({
     from: z
       .enum(['database', 'memory'])
-      .describe('`database`: of all replicas. `memory`: of this gateway, since it started.'),
+      .describe('`database`: all replicas. `memory`: this gateway since it started.'),
     since: z.string(),
-    step: z.int().describe('Seconds.'),
-    points: z.array(point).describe('By time, provider and model; what used nothing has none.'),
+    step: z.int().describe('The length of one step in seconds.'),
+    points: z
+      .array(point)
+      .describe('Points by time, provider and model; steps without usage are omitted.'),
   })
   .meta({ id: 'Usage' })
 
 export const LLM_USAGE: Endpoint = {
   method: 'GET',
   path: '/api/llm/usage',
-  summary: 'What calls to models used and cost over time, by provider and model.',
+  summary: 'Usage and cost of model calls over time, by provider and model.',
   role: 'viewer',
   query: search,
-  responses: { 200: { description: 'The points, the oldest first.', schema: usage } },
+  responses: { 200: { description: 'The points, oldest first.', schema: usage } },
   run: async ({ query }, { usageOf }) => {
     const { since, step } = query as z.output<typeof search>
     const now = Date.now()

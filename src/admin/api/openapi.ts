@@ -14,7 +14,7 @@ export function openApiOf(endpoints: readonly Endpoint[], version: string): Json
     const operation = {
       operationId: operationId(endpoint),
       summary,
-      description: `Needs the role \`${role}\`.`,
+      description: `Requires the role \`${role}\`.`,
       tags: [path.split('/')[2]],
       parameters: parametersOf(endpoint, schemaOf),
       ...(body === undefined
@@ -43,8 +43,8 @@ export function openApiOf(endpoints: readonly Endpoint[], version: string): Json
       title: 'Portcullis admin API',
       version,
       description:
-        'What a gateway runs, what it decided, and how to change it. It listens on localhost ' +
-        'alone unless it is told otherwise; elsewhere callers need a token.',
+        'Inspects and changes the configuration of a gateway and shows its decisions. It listens ' +
+        'only on localhost by default; on other addresses, callers must send a token.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     security: [{}, { token: [] }],

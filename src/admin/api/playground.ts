@@ -10,7 +10,7 @@ const TIMEOUT = 60_000
 const OWN = ['connection', 'content-length', 'transfer-encoding', 'upgrade', 'expect', 'te']
 
 const request = z.strictObject({
-  listener: z.string().optional().describe('gateway/listener; the first of HTTP by default.'),
+  listener: z.string().optional().describe('gateway/listener; the first HTTP listener by default.'),
   method: z
     .string()
     .regex(/^[A-Z]{1,32}$/)
@@ -20,8 +20,8 @@ const request = z.strictObject({
     .string()
     .max(8_192)
     .regex(/^\/[!-~]*$/)
-    .describe('Path and query.'),
-  headers: z.record(z.string(), z.string()).default({}).describe('By name.'),
+    .describe('The path and query.'),
+  headers: z.record(z.string(), z.string()).default({}).describe('Headers by name.'),
   body: z.string().max(MAX_BODY).optional().describe('The body.'),
 })
 
@@ -30,7 +30,7 @@ const response = z
     status: z.int(),
     headers: z.record(z.string(), z.string()),
     body: z.string(),
-    isCut: z.boolean().describe('There was more of the body.'),
+    isCut: z.boolean().describe('True if the body was truncated.'),
     milliseconds: z.number(),
   })
   .meta({ id: 'PlaygroundResponse' })
@@ -42,7 +42,7 @@ export const PLAYGROUND_ENDPOINTS: readonly Endpoint[] = [
     summary: 'Sends a request to a listener of this gateway, through all of its policies.',
     role: 'editor',
     body: request,
-    responses: { 200: { description: 'What came back.', schema: response } },
+    responses: { 200: { description: 'The response.', schema: response } },
     run: ({ body }, { status }) => {
       const given = body as z.output<typeof request>
       const found = listenerOf(status().model, given.listener)
@@ -134,7 +134,7 @@ function play(
       resolve(problem(400, (error as Error).message))
       return
     }
-    sent.on('timeout', () => sent.destroy(new Error('it took too long')))
+    sent.on('timeout', () => sent.destroy(new Error('timed out')))
     sent.on('error', failed)
     sent.end(body)
   })

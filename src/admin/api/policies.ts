@@ -24,30 +24,33 @@ const hypothetical = z.strictObject({
   ...proposed,
   request: z.string().max(8_192).default('GET /').describe('Method and path, or a URL.'),
   headers: z.array(z.string().max(8_192)).max(256).default([]).describe('`name: value`.'),
-  claims: z.record(z.string(), anyJson).optional().describe('Of the token.'),
-  apiKey: z.record(z.string(), anyJson).optional().describe('Metadata of the API key.'),
-  user: z.string().optional().describe('Of basic authentication.'),
-  body: z.string().max(1_000_000).optional().describe('Of the request.'),
-  source: z.string().optional().describe('The address of the client.'),
-  sni: z.string().optional().describe('The server name.'),
-  identity: z.string().optional().describe('The SPIFFE id of the certificate.'),
-  certificate: z.record(z.string(), anyJson).optional().describe('What else is in it.'),
+  claims: z.record(z.string(), anyJson).optional().describe('The claims of the token.'),
+  apiKey: z.record(z.string(), anyJson).optional().describe('The metadata of the API key.'),
+  user: z.string().optional().describe('The user name of basic authentication.'),
+  body: z.string().max(1_000_000).optional().describe('The body of the request.'),
+  source: z.string().optional().describe('The client address.'),
+  sni: z.string().optional().describe('The server name (SNI).'),
+  identity: z.string().optional().describe('The SPIFFE ID in the client certificate.'),
+  certificate: z
+    .record(z.string(), anyJson)
+    .optional()
+    .describe('Other fields of the client certificate.'),
   listener: z.string().optional().describe('gateway/listener.'),
-  backend: z.string().optional().describe('One of several.'),
-  provider: z.string().optional().describe('Of an AI backend.'),
+  backend: z.string().optional().describe('The backend, if the route has several.'),
+  provider: z.string().optional().describe('A provider of an AI backend.'),
 })
 
 export const POLICY_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/api/policies/effective',
-    summary: 'What guards each listener, route and backend; or what one policy guards.',
+    summary: 'The guards of each listener, route and backend, or the places that a policy guards.',
     role: 'viewer',
     query: z.object({
-      policy: z.string().optional().describe('Only what this policy guards.'),
+      policy: z.string().optional().describe('Only places that this policy guards.'),
       gateway: z.string().optional().describe('Only this gateway.'),
       route: z.string().optional().describe('Only this route.'),
-      backend: z.string().optional().describe('Only ways to this backend.'),
+      backend: z.string().optional().describe('Only this backend.'),
     }),
     responses: { 200: { description: 'The report.', schema: effectiveReport } },
     run: async ({ query }, deps) =>
@@ -58,7 +61,7 @@ export const POLICY_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'POST',
     path: '/api/policies/lint',
-    summary: 'What would be wrong with the policies.',
+    summary: 'Lints the policies with the changes.',
     role: 'viewer',
     body: z.strictObject(proposed),
     responses: { 200: { description: 'The report.', schema: lintReport } },
@@ -68,7 +71,7 @@ export const POLICY_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'POST',
     path: '/api/policies/diff',
-    summary: 'Which requests the changes newly admit or deny, with examples.',
+    summary: 'Requests that the changes newly admit or deny, with examples.',
     role: 'viewer',
     body: z.strictObject(proposed),
     responses: { 200: { description: 'The report.', schema: diffReport } },
@@ -78,13 +81,13 @@ export const POLICY_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'POST',
     path: '/api/policies/replay',
-    summary: 'Which of the recorded requests the changes would decide otherwise.',
+    summary: 'Recorded requests that the changes would decide differently.',
     role: 'viewer',
     body: z.strictObject(proposed),
     responses: { 200: { description: 'The report.', schema: replayReport } },
     run: async ({ body }, deps) => {
       const lines = await recordedLines(deps)
-      if (lines.length === 0) return problem(409, 'there are no recorded decisions yet')
+      if (lines.length === 0) return problem(409, 'no decisions are recorded yet')
       const args = ['--decisions', 'FILES/decisions.jsonl', '--old', 'FILES/before.json']
       const files = { 'decisions.jsonl': lines.join('') }
       const all = [...args, '--new', 'FILES/config.json', '--json']
@@ -94,13 +97,14 @@ export const POLICY_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/api/policies/suggest',
-    summary: 'Allow rules that admit the recorded requests, each with what it would deny.',
+    summary:
+      'Suggested Allow rules for the recorded requests, each with requests that it would deny.',
     role: 'viewer',
     query: z.object({ route: z.string().optional().describe('Only this route.') }),
     responses: { 200: { description: 'The report.', schema: suggestReport } },
     run: async ({ query }, deps) => {
       const lines = await recordedLines(deps)
-      if (lines.length === 0) return problem(409, 'there are no recorded decisions yet')
+      if (lines.length === 0) return problem(409, 'no decisions are recorded yet')
       const { route } = query as { readonly route?: string }
       const args = ['--decisions', 'FILES/decisions.jsonl', '-f', 'FILES/config.json', '--json']
       const own = route === undefined ? args : [...args, `--route=${route}`]
@@ -110,8 +114,7 @@ export const POLICY_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'POST',
     path: '/api/policies/test',
-    summary:
-      'Runs cases of a test file, whose `config` is what runs, with changes if there are any.',
+    summary: 'Runs the cases of a test file with the running configuration and optional changes.',
     role: 'editor',
     body: z.strictObject({
       ...proposed,
@@ -119,7 +122,7 @@ export const POLICY_ENDPOINTS: readonly Endpoint[] = [
       allowsNotKnown: z
         .boolean()
         .default(false)
-        .describe('Invariants that are neither proven nor refuted pass.'),
+        .describe('Do not fail on invariants that are neither proven nor refuted.'),
     }),
     responses: { 200: { description: 'The report.', schema: testReport } },
     run: ({ body }, deps) => {
@@ -132,7 +135,7 @@ export const POLICY_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'POST',
     path: '/api/policies/explain',
-    summary: 'What would be decided about a request, rule by rule.',
+    summary: 'Explains how a request is decided, rule by rule.',
     role: 'viewer',
     body: hypothetical,
     responses: { 200: { description: 'The report.', schema: explainReport } },
@@ -140,7 +143,7 @@ export const POLICY_ENDPOINTS: readonly Endpoint[] = [
       const { body, ...given } = sent as z.output<typeof hypothetical>
       const args = explainArgs(given)
       if (args.some((arg) => arg.length > MAX_ARGUMENT) || args.join('').length > MAX_ARGUMENTS) {
-        return problem(413, 'the headers and claims are too long to be explained')
+        return problem(413, 'the headers and claims are too large')
       }
       // By a file: an argument of a command cannot be that long.
       const more = body === undefined ? [] : ['--body-file', 'FILES/body']
@@ -151,13 +154,13 @@ export const POLICY_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/api/decisions/{id}/explain',
-    summary: 'What would be decided now about the request of a recorded decision.',
+    summary: 'Explains how the request of a recorded decision would be decided now.',
     role: 'viewer',
     responses: { 200: { description: 'The report.', schema: explainReport } },
     run: async ({ parts }, deps) => {
       const { id = '' } = parts
       const records = await deps.find({ id, limit: 100 })
-      if (records.length === 0) return problem(404, `there is no record of ${id}`)
+      if (records.length === 0) return problem(404, `no record of ${id}`)
       // As in a file of decisions: the command reads no line that lacks its digest.
       const lines = records.map((one) => chainLine(FIRST_LINK, 'decision', one).line)
       const files = { 'one.jsonl': `${lines.join('\n')}\n` }
@@ -219,7 +222,7 @@ async function tool(
 ): Promise<ApiReply> {
   const { configuration, runTool } = deps
   const before = configuration.view()
-  if (before === undefined) return problem(503, 'the configuration file cannot be read')
+  if (before === undefined) return problem(503, 'cannot read the configuration file')
   const after = changes.length === 0 ? before : configuration.preview(changes)
   if ('why' in after) return renderFailure(after, deps)
   const files: Record<string, string> = { ...more, 'config.json': textForTools(after) }
@@ -234,7 +237,7 @@ async function tool(
       ? await runOnce(deps, files['config.json'] as string, () => runTool(command, own, files))
       : await runTool(command, own, files)
   if (result === 'busy') {
-    return problem(429, 'other analyses are running: try again soon', {}, { 'retry-after': '5' })
+    return problem(429, 'other analyses are running: try again later', {}, { 'retry-after': '5' })
   }
   return replyOf(command, result, deps, keep)
 }
@@ -275,7 +278,7 @@ function replyOf(
   try {
     found = JSON.parse(clean(out))
   } catch {
-    const detail = clean(err).trim() || `portcullis ${command} ended with ${code}`
+    const detail = clean(err).trim() || `portcullis ${command} exited with code ${code}`
     return problem(422, detail)
   }
   return ok(keep(found))

@@ -12,8 +12,11 @@ import { diagnosticSchema } from './reports.ts'
 const storage = z.object({
   mode: z.enum(['readonly', 'database']),
   isWritable: z.boolean(),
-  revision: z.int().describe('Of what is stored; 0: nothing is.'),
-  isConnected: z.boolean().nullable().describe('To the database; null: there is none.'),
+  revision: z.int().describe('The revision of the stored changes; 0: none.'),
+  isConnected: z
+    .boolean()
+    .nullable()
+    .describe('Whether the database is connected; null: no database is configured.'),
   problem: z.string().nullable(),
 })
 
@@ -59,15 +62,15 @@ export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/api/health',
-    summary: 'Whether the gateway serves, and the state of its storage.',
+    summary: 'The state of the gateway and its storage.',
     role: 'viewer',
-    responses: { 200: { description: 'How it is.', schema: health } },
+    responses: { 200: { description: 'The state.', schema: health } },
     run: (_, deps) => ok(healthOf(deps)),
   },
   {
     method: 'GET',
     path: '/api/session',
-    summary: 'Who you are for the API, and what you may do.',
+    summary: 'The identity and role of the caller.',
     role: 'viewer',
     responses: {
       200: {
@@ -75,11 +78,13 @@ export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
         schema: z
           .object({
             name: z.string(),
-            role: z.enum(ROLES).describe('Each may do what those before it may.'),
+            role: z
+              .enum(ROLES)
+              .describe('Each role includes the permissions of the roles before it.'),
             logout: z
               .string()
               .nullable()
-              .describe('Where to POST to sign out; null: there is no sign-in.'),
+              .describe('The path to POST to for sign-out; null: sign-in is not configured.'),
           })
           .meta({ id: 'Session' }),
       },
@@ -90,11 +95,11 @@ export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/api/diagnostics',
-    summary: 'What there is to say of the configuration that runs.',
+    summary: 'The diagnostics of the running configuration.',
     role: 'viewer',
     responses: {
       200: {
-        description: 'Messages.',
+        description: 'The diagnostics.',
         schema: z.object({ diagnostics: z.array(diagnosticSchema) }),
       },
     },
@@ -104,7 +109,7 @@ export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/api/lint',
-    summary: 'What is wrong with the policies that run, as `portcullis lint` says it.',
+    summary: 'Policy findings in the running configuration, as in `portcullis lint`.',
     role: 'viewer',
     responses: {
       200: { description: 'Findings.', schema: z.object({ findings: z.array(diagnosticSchema) }) },
@@ -112,13 +117,13 @@ export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
     run: (_, { status, secrets }) => {
       const { findings } = status()
       if (findings !== undefined) return ok(redact({ findings }, { texts: secrets }))
-      return problem(503, 'the policies are still being looked at', {}, { 'retry-after': '2' })
+      return problem(503, 'the policies are still being analyzed', {}, { 'retry-after': '2' })
     },
   },
   {
     method: 'GET',
     path: '/api/metrics/summary',
-    summary: 'Requests and denials since the start, in a few numbers.',
+    summary: 'A summary of requests and denials since startup.',
     role: 'viewer',
     responses: {
       200: {
@@ -171,7 +176,7 @@ export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/api/logging',
-    summary: 'What the log says beside accesses.',
+    summary: 'The log level, which does not affect the access log.',
     role: 'viewer',
     responses: { 200: { description: 'The level.', schema: level } },
     run: (_, { log }) => ok({ level: log.level() }),
@@ -179,7 +184,7 @@ export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'PUT',
     path: '/api/logging',
-    summary: 'Sets the level of the log of this gateway, its workers included, until it stops.',
+    summary: 'Sets the log level of this gateway and its workers until it stops.',
     role: 'admin',
     body: level,
     responses: { 200: { description: 'The level.', schema: level } },

@@ -31,11 +31,11 @@ export async function readTextBody(request: IncomingMessage, type: string): Prom
   try {
     for await (const piece of request as AsyncIterable<Buffer>) {
       length += piece.length
-      if (length > MAX_BODY) return problem(413, `a body has at most ${MAX_BODY} bytes`)
+      if (length > MAX_BODY) return problem(413, `the body is larger than ${MAX_BODY} bytes`)
       pieces.push(piece)
     }
   } catch {
-    return problem(400, 'the body ended too early')
+    return problem(400, 'the body is incomplete')
   }
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(pieces))
@@ -50,8 +50,8 @@ function shapeProblem(value: unknown): string | undefined {
   const open: { readonly value: unknown; readonly depth: number }[] = [{ value, depth: 0 }]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (typeof next.value !== 'object' || next.value === null) continue
-    if (next.depth >= MAX_DEPTH) return `the body is nested deeper than ${MAX_DEPTH}`
-    if (Object.hasOwn(next.value, '__proto__')) return '`__proto__` is no key of a configuration'
+    if (next.depth >= MAX_DEPTH) return `the body is nested more than ${MAX_DEPTH} levels deep`
+    if (Object.hasOwn(next.value, '__proto__')) return '`__proto__` is not allowed as a key'
     for (const inner of Object.values(next.value))
       open.push({ value: inner, depth: next.depth + 1 })
   }

@@ -34,7 +34,7 @@ export const lintReport = z
     infos: z.int(),
     diagnostics: z.array(diagnosticSchema),
   })
-  .meta({ id: 'LintReport', description: 'As `portcullis lint --json` says it.' })
+  .meta({ id: 'LintReport', description: 'The output of `portcullis lint --json`.' })
 
 const guard = z
   .looseObject({
@@ -42,8 +42,8 @@ const guard = z
     policy: z.string(),
     level: z.string(),
     origin: z.string(),
-    isEnforced: z.boolean().describe('False: it denies nothing, as blocks in audit mode.'),
-    isConditional: z.boolean().optional().describe('It denies some requests, by a condition.'),
+    isEnforced: z.boolean().describe('False: it denies nothing, for example in audit mode.'),
+    isConditional: z.boolean().optional().describe('It applies only if a condition is true.'),
     failsOpen: z
       .boolean()
       .optional()
@@ -70,7 +70,7 @@ const backend = z
   .looseObject({
     backend: z.string(),
     guards: z.array(guard),
-    providers: z.array(part).optional().describe('Of an AI backend.'),
+    providers: z.array(part).optional().describe('The providers of an AI backend.'),
     models: z
       .array(
         z.looseObject({
@@ -81,7 +81,10 @@ const backend = z
         }),
       )
       .optional(),
-    targets: z.array(part).optional().describe('Servers of an MCP backend with rules or pins.'),
+    targets: z
+      .array(part)
+      .optional()
+      .describe('The servers of an MCP backend that have rules or pins.'),
   })
   .meta({ id: 'EffectiveBackend' })
 
@@ -107,13 +110,13 @@ export const effectiveReport = z
           protocol: z.string(),
           port: z.int().optional(),
           hostname: z.string().optional(),
-          guards: z.array(guard).describe('Of connections.'),
+          guards: z.array(guard).describe('The guards of connections.'),
           routes: z.array(route),
         })
         .meta({ id: 'EffectiveListener' }),
     ),
   })
-  .meta({ id: 'Effective', description: 'As `portcullis effective --json` says it.' })
+  .meta({ id: 'Effective', description: 'The output of `portcullis effective --json`.' })
 
 const ruleRecord = {
   policy: z.string(),
@@ -189,12 +192,12 @@ export const decisionRecord = z
 const condition = z
   .looseObject({
     text: z.string(),
-    value: z.boolean().nullable().describe('Null: an error; `why` says which.'),
+    value: z.boolean().nullable().describe('Null: an error, described in `why`.'),
     why: z.string().optional(),
     operands: z.array(
       z.looseObject({
         text: z.string(),
-        value: z.string().nullable().describe('As an expression; null: there is none.'),
+        value: z.string().nullable().describe('The value as an expression; null: not set.'),
       }),
     ),
   })
@@ -203,7 +206,7 @@ const condition = z
 const explainedRule = z
   .looseObject({
     ...ruleRecord,
-    value: z.boolean().nullable().describe('Null: an error, or it reads what is not set.'),
+    value: z.boolean().nullable().describe('Null: an error, or an attribute is not set.'),
     why: z.string().optional(),
     conditions: z.array(condition),
   })
@@ -221,7 +224,7 @@ export const explainReport = z
     gateway: z.string(),
     listener: z.string(),
     route: z.string(),
-    refused: z.string().optional().describe('Why an authentication rejects it.'),
+    refused: z.string().optional().describe('Why authentication rejects the request.'),
     notes: z.array(z.string()),
     stages: z.array(
       z.looseObject({
@@ -230,12 +233,12 @@ export const explainReport = z
         provider: z.string().optional(),
         verdict: z.enum(['allowed', 'denied', 'skipped', 'would-deny']),
         cause: z.string(),
-        deciding: z.int().describe('The place in `rules`; -1: no rule decided.'),
+        deciding: z.int().describe('The index in `rules`; -1: no rule decided.'),
         rules: z.array(explainedRule),
       }),
     ),
   })
-  .meta({ id: 'Explained', description: 'As `portcullis explain --json` says it.' })
+  .meta({ id: 'Explained', description: 'The output of `portcullis explain --json`.' })
 
 const example = z
   .looseObject({
@@ -250,11 +253,13 @@ const example = z
     headers: z.record(z.string(), z.string()),
     source: z.string(),
     sni: z.string().optional(),
-    identity: z.record(z.string(), z.unknown()).describe('Claims of a token, metadata of a key.'),
+    identity: z
+      .record(z.string(), z.unknown())
+      .describe('The claims of a token or the metadata of a key.'),
     proxyHeader: z
       .enum(['None', 'V1', 'V2'])
       .optional()
-      .describe('How its connection begins, if either side reads PROXY headers.'),
+      .describe('The PROXY header of the connection, if either side reads PROXY headers.'),
   })
   .meta({ id: 'ExampleRequest' })
 
@@ -274,15 +279,15 @@ export const diffReport = z
           example,
           old: verdict,
           now: verdict,
-          asks: z.string().describe('Services that still have to admit it.'),
+          asks: z.string().describe('External services that must also admit it.'),
         })
         .meta({ id: 'Difference' }),
     ),
     untold: z
       .array(z.looseObject({ kind, listener: z.string(), route: z.string(), why: z.string() }))
-      .describe('Where it is not known whether something changes.'),
+      .describe('Places for which it is not known whether a decision changes.'),
   })
-  .meta({ id: 'DiffReport', description: 'As `portcullis diff --json` says it.' })
+  .meta({ id: 'DiffReport', description: 'The output of `portcullis diff --json`.' })
 
 export const replayReport = z
   .looseObject({
@@ -299,10 +304,12 @@ export const replayReport = z
       }),
     ),
     unknown: z.array(z.looseObject({ why: z.string(), requests: z.int() })),
-    disagreeing: z.int().describe('Requests that what runs decides otherwise than recorded.'),
+    disagreeing: z
+      .int()
+      .describe('Requests that the running configuration decides differently than recorded.'),
     notRead: z.int(),
   })
-  .meta({ id: 'ReplayReport', description: 'As `portcullis replay --json` says it.' })
+  .meta({ id: 'ReplayReport', description: 'The output of `portcullis replay --json`.' })
 
 export const suggestReport = z
   .looseObject({
@@ -329,14 +336,14 @@ export const suggestReport = z
     ),
     without: z.array(z.looseObject({ route: z.string(), why: z.string() })),
   })
-  .meta({ id: 'Suggestions', description: 'As `portcullis suggest --json` says it.' })
+  .meta({ id: 'Suggestions', description: 'The output of `portcullis suggest --json`.' })
 
 export const testReport = z
   .looseObject({
     passed: z.int(),
     failed: z.int(),
     notRun: z.int(),
-    uncovered: z.int().describe('Rules that decided nothing.'),
+    uncovered: z.int().describe('Rules that decided no request.'),
     suites: z.array(
       z.looseObject({
         file: z.string(),
@@ -352,4 +359,4 @@ export const testReport = z
       }),
     ),
   })
-  .meta({ id: 'TestReport', description: 'As `portcullis test --json` says it.' })
+  .meta({ id: 'TestReport', description: 'The output of `portcullis test --json`.' })

@@ -30,13 +30,13 @@ async function respond(
   login: Login | undefined,
 ): Promise<ApiReply> {
   if (isForeign(request)) {
-    return problem(403, 'a page of another origin sent this: use the API from its own address')
+    return problem(403, 'cross-origin requests are rejected: use the API from its own origin')
   }
   const caller = await authenticate(request)
   if (caller === undefined) {
     const detail =
       login === undefined
-        ? 'send the token that the gateway printed at its start: Authorization: Bearer …'
+        ? 'send the token that the gateway printed at startup: Authorization: Bearer …'
         : `sign in at ${login.path}, or send the token of the gateway: Authorization: Bearer …`
     const more = login === undefined ? {} : { login: login.path }
     return problem(401, detail, more, { 'www-authenticate': 'Bearer realm="portcullis"' })
@@ -50,7 +50,7 @@ async function respond(
     return parts === undefined ? [] : [{ endpoint, parts }]
   })
   if (found.length === 0) {
-    return problem(404, `there is nothing at ${path}; /api/openapi.json lists what there is`)
+    return problem(404, `unknown path ${path}; see /api/openapi.json for the available endpoints`)
   }
   const method = request.method === 'HEAD' ? 'GET' : request.method
   // Of two that match, the one with fewer braces is meant: /tail is no id.
@@ -59,13 +59,13 @@ async function respond(
     .sort((a, b) => Object.keys(a.parts).length - Object.keys(b.parts).length)
   if (first === undefined) {
     const allow = [...new Set(found.map(({ endpoint }) => endpoint.method))].join(', ')
-    return problem(405, `only ${allow} is possible here`, {}, { allow })
+    return problem(405, `method not allowed; available: ${allow}`, {}, { allow })
   }
   const { endpoint, parts } = first
   if (Object.values(parts).some((part) => part.includes('\0'))) return problem(400, NO_NUL)
   if (!hasRole(caller, endpoint.role)) {
-    const has = caller.role === 'none' ? 'has no role' : `is ${caller.role}`
-    return problem(403, `this needs the role ${endpoint.role}; ${caller.name} ${has}`)
+    const has = caller.role === 'none' ? 'has no role' : `has the role ${caller.role}`
+    return problem(403, `this requires the role ${endpoint.role}; ${caller.name} ${has}`)
   }
   const query = queryOf(endpoint, search)
   if ('status' in query) return query
@@ -86,7 +86,7 @@ function audit({ request, caller }: Call, { status, audited = {} }: ApiReply, { 
 }
 
 /** No name has one, and PostgreSQL has no text with one. */
-const NO_NUL = 'a NUL character is no part of a name'
+const NO_NUL = 'a name must not contain a NUL character'
 
 function splitOnce(url: string): readonly string[] {
   const at = url.indexOf('?')
@@ -118,10 +118,10 @@ type Read = { readonly value: Readonly<Record<string, unknown>> } | ApiReply
 function queryOf({ query: schema }: Endpoint, search: string): Read {
   const given: Record<string, string> = {}
   for (const [name, value] of new URLSearchParams(search)) {
-    if (Object.hasOwn(given, name)) return problem(400, `\`${name}\` is given twice`)
+    if (Object.hasOwn(given, name)) return problem(400, `duplicate parameter \`${name}\``)
     if (schema === undefined || !Object.hasOwn(schema.shape, name)) {
       const names = Object.keys(schema?.shape ?? {}).join(', ')
-      const available = names === '' ? 'there are none here' : `available: ${names}`
+      const available = names === '' ? 'this endpoint has no parameters' : `available: ${names}`
       return problem(400, `unknown parameter \`${name}\`; ${available}`)
     }
     if (value.includes('\0')) return problem(400, NO_NUL)

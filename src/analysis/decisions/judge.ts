@@ -21,7 +21,7 @@ export type Judged =
 
 const ADMITTED: Judged = { kind: 'admitted' }
 
-const UNSERVED: Judged = { kind: 'refused', reason: 'nothing serves it', isUnserved: true }
+const UNSERVED: Judged = { kind: 'refused', reason: 'the request is not served', isUnserved: true }
 
 /** All stages on the way; one that surely refuses decides, whatever is not known of the others. */
 export function judgeWay(
@@ -53,7 +53,10 @@ function repliesTo(
   for (const point of points) {
     const { replies, stage } = point
     if (replies === 'untold') {
-      return { possible: [ADMITTED, UNSERVED, 'left'], unknown: ['what `directResponse` answers'] }
+      return {
+        possible: [ADMITTED, UNSERVED, 'left'],
+        unknown: ['the response of `directResponse`'],
+      }
     }
     const evaluate = evaluation(point, recorded, credentials)
     for (const { when, isError } of replies) {
@@ -92,8 +95,8 @@ function judgePoint(
   const passed = authentications.map((policy): Judged => {
     const accepts = isAccepted(policy, credentials)
     if (accepts === true) return ADMITTED
-    if (accepts === undefined) return { kind: 'unknown', on: [`what \`${policy.kind}\` finds`] }
-    return { kind: 'refused', reason: '401: the credentials are not accepted' }
+    if (accepts === undefined) return { kind: 'unknown', on: [`the result of \`${policy.kind}\``] }
+    return { kind: 'refused', reason: '401: the credentials are rejected' }
   })
   // The server name is set at the connection alone, and the address there is that of the peer.
   const evaluate = evaluation(point, recorded, credentials)

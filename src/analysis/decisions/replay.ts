@@ -62,7 +62,7 @@ export interface Sides {
 }
 
 /** Nothing else of it was looked at, and what the headers said is not on record. */
-const CROSS_SITE = 'it depends on what `csrf` rejects, which is not replayed'
+const CROSS_SITE = 'it depends on `csrf`, which is not replayed'
 
 /** What would have become of recorded requests. */
 export function replay(records: Iterable<RecordedDecision>, { old, now }: Sides): Replay {
@@ -91,7 +91,8 @@ export function replay(records: Iterable<RecordedDecision>, { old, now }: Sides)
     const isDoubtful = recorded.isAdmitted && mayBeUnserved([before]) && judged.isAsBefore !== true
     const after = isDoubtful && before.kind === 'unknown' ? before : judged
     if (after.kind === 'unknown') {
-      const why = after.on.length === 0 ? 'the record does not tell' : whyOf(after.on)
+      const why =
+        after.on.length === 0 ? 'the record does not contain enough information' : whyOf(after.on)
       unknown.set(why, (unknown.get(why) ?? 0) + 1)
     } else if (isAdmitted(after) === wasAdmitted) unchanged++
     else {
@@ -118,7 +119,7 @@ function isAdmitted({ kind }: Judged): boolean {
 }
 
 function whyOf(on: readonly string[]): string {
-  return `it depends on ${[...new Set(on)].sort().join(', ')}, which the record does not show`
+  return `it depends on ${[...new Set(on)].sort().join(', ')}, which the record does not contain`
 }
 
 interface SideWays {
@@ -232,7 +233,7 @@ function judgeOn(
   ]
   const read = isConnection || !there || !then ? undefined : readOtherwise(there, then, path)
   if (read !== undefined) {
-    return { kind: 'unknown', on: [`how it was written (\`http.${read}\` differs)`] }
+    return { kind: 'unknown', on: [`the bytes of the request (\`http.${read}\` differs)`] }
   }
   const old = before
     ? servingModel(entriesFor(before, door(recorded), recorded.route, recorded), recorded).map(
@@ -246,7 +247,7 @@ function judgeOn(
     )
     const able = all.filter((entry) => isConnection || mayTake(entry, known))
     const own = servingModel(able, recorded)
-    if (own.length === 0) return [{ kind: 'refused', reason: 'no route takes it', route }]
+    if (own.length === 0) return [{ kind: 'refused', reason: 'no route matches', route }]
     const odd =
       before && old && (oddity(own, old, recorded) ?? unseenCertificate(own, before, recorded))
     if (odd !== undefined) return [{ kind: 'unknown', on: [odd], route }]
@@ -261,7 +262,7 @@ function judgeOn(
     }))
   })
   const [first] = outcomes
-  if (first === undefined) return { kind: 'refused', reason: 'no route takes it' }
+  if (first === undefined) return { kind: 'refused', reason: 'no route matches' }
   const isLostOne = (one: Outcome) => one.kind === 'refused' && one.isUnserved === true
   // Rules may have allowed what nothing serves, and a record says so: that is no refusal like others.
   const isAlike = (one: Outcome) => one.kind === first.kind && isLostOne(one) === isLostOne(first)
@@ -299,14 +300,14 @@ function oddity(
   { request }: RecordedRequest,
 ): string | undefined {
   const [before] = old
-  if (before === undefined) return 'how it came in'
-  if (own.some((entry) => arrivalAt(entry) !== arrivalAt(before))) return 'how it connects'
+  if (before === undefined) return 'how the request arrived'
+  if (own.some((entry) => arrivalAt(entry) !== arrivalAt(before))) return 'how the client connected'
   const unlooked = own.flatMap((entry) => unlookedKinds(entry.unlooked, before.unlooked))
   // How many requests there are is not for a record of one to tell.
   const deciding = unlooked.find((kind) => !COUNTING.has(kind) && !PREFLIGHTS.has(kind))
-  if (deciding !== undefined && !request.isConnection) return `what \`${deciding}\` decides`
+  if (deciding !== undefined && !request.isConnection) return `the result of \`${deciding}\``
   const isPreflight = request.method === 'OPTIONS' && !request.isConnection
-  return isPreflight && own.some(repliesToPreflights) ? 'what `cors` answers' : undefined
+  return isPreflight && own.some(repliesToPreflights) ? 'the response of `cors`' : undefined
 }
 
 const COUNTING = kindsThat(({ countsRequests }) => countsRequests)

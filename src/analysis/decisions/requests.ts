@@ -75,7 +75,7 @@ function requestOf(records: readonly RecordedDecision[]): RecordedRequest {
     id: last.id,
     time: last.time,
     isAdmitted: denied === undefined && !isLost,
-    reason: isLost ? 'no route takes it' : reasonOf(last),
+    reason: isLost ? 'no route matches' : reasonOf(last),
     gateway: last.gateway,
     listener: last.listener ?? '',
     port: last.port,
@@ -173,12 +173,12 @@ const CAME_TO: Readonly<Record<string, string>> = {
   matched: 'matches',
   false: 'is false',
   error: 'is an error',
-  unset: 'reads what is unset',
+  unset: 'is undefined',
 }
 
 function reasonOf({ kind, cause, rule }: RecordedDecision): string {
-  if (kind === 'authentication') return '401: the credentials were not accepted'
-  if (kind === 'csrf') return '403: another site sent it'
+  if (kind === 'authentication') return '401: the credentials were rejected'
+  if (kind === 'csrf') return '403: it is a cross-site request'
   if (rule === undefined) return cause === 'no-allow-match' ? 'no Allow rule matches' : cause
   return `${rule.action} \`${rule.expression}\` of \`${rule.policy}\` ${CAME_TO[cause] ?? cause}`
 }

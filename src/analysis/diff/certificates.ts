@@ -58,11 +58,11 @@ export function withCertificateOf(facts: Facts, { points }: Entry): Facts {
 export function otherCertificates(entry: Entry, other: Entry): string | undefined {
   const [own, others] = [clientsOf(entry.where.listener), clientsOf(other.where.listener)]
   if (own === undefined && others === 'Optional') {
-    return '`tls.clients` differs: clients are asked for a certificate, and closed with a bad one'
+    return '`tls.clients` differs: client certificates are requested, and connections with an invalid one are closed'
   }
   // Whom the one admits, the other closes without a certificate, which is shown by an example.
   if (own === undefined || others !== undefined || !readsCertificate(other)) return undefined
-  return '`tls.clients` differs, and rules read certificates that are not asked for there'
+  return '`tls.clients` differs, and rules read certificates that are not requested there'
 }
 
 function readsCertificate({ points }: Entry): boolean {

@@ -56,7 +56,7 @@ function byNames(
     const place = { kind, listener, route: '' }
     const found = firstFound(entries, (entry) => withHeader(entry, name, sides))
     if (found === undefined) {
-      const why = `the header \`${name}\` is rejected by one alone, and no example was found`
+      const why = `only one configuration rejects the header \`${name}\`, and no example was found`
       if (entries.some((entry) => mayAdmit(entry, sides))) untold.push({ ...place, why })
       continue
     }
@@ -105,7 +105,7 @@ function unaccounted(
       kind,
       listener,
       route,
-      why: `${part} differs, and what it changes is not looked into`,
+      why: `${part} differs, and its effect is not analyzed`,
       part,
     })),
   )
@@ -125,7 +125,7 @@ function oneWay(kind: Difference['kind'], sides: Sides): SemanticDiff {
     let isUntold: string | undefined
     for (const other of others) {
       if (++pairs > MAX_PAIRS) {
-        isUntold = 'there are too many routes to compare all with all'
+        isUntold = 'there are too many routes to compare every pair'
         break
       }
       const found = search(entry, other, sides)

@@ -49,16 +49,17 @@ export function shareOpening(one: Entry, other: Entry): boolean {
 
 /** What is no HTTP takes as data whatever is not read as a header. */
 export const OTHER_STREAM_OPENINGS =
-  '`proxyProtocol` differs, and of connections that are not HTTP it is not looked into'
+  '`proxyProtocol` differs, which is not analyzed for connections other than HTTP'
 
 export const UNSHOWN_OPENING =
-  '`proxyProtocol` differs, and no example was found of what is admitted by one alone'
+  '`proxyProtocol` differs, and no example was found that only one configuration admits'
 
 const REASONS: Readonly<Record<Opening, string>> = {
-  None: 'the connection has no PROXY header, and is closed',
-  Method: 'the method is read as the beginning of a PROXY header, and the connection is closed',
-  V1: 'the connection begins with a PROXY header of version 1, which is not read here',
-  V2: 'the connection begins with a PROXY header of version 2, which is not read here',
+  None: 'the connection is closed because it has no PROXY header',
+  Method:
+    'the connection is closed because the method is parsed as the beginning of a PROXY header',
+  V1: 'the connection begins with a version 1 PROXY header, which is not accepted here',
+  V2: 'the connection begins with a version 2 PROXY header, which is not accepted here',
 }
 
 export function refusedOpening(opening: Opening): Verdict {

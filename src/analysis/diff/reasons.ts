@@ -15,10 +15,11 @@ export function otherCredentials(one: Entry, other: Entry): string | undefined {
   if (beyond.length === 0) return undefined
   const texts = beyond.map((policy) => {
     const counterpart = authenticationsOf(other).find(({ kind }) => kind === policy.kind)
-    if (counterpart === undefined) return `what \`${policy.kind}\` accepts (only one has it)`
-    return `what \`${policy.kind}\` accepts (${differingKeys(policy, counterpart).join(', ')})`
+    if (counterpart === undefined)
+      return `the credentials that \`${policy.kind}\` accepts (set only on one side)`
+    return `the credentials that \`${policy.kind}\` accepts (${differingKeys(policy, counterpart).join(', ')})`
   })
-  return `${[...new Set(texts)].join(' and ')} differs, and credentials cannot be made up`
+  return `${[...new Set(texts)].join(' and ')} differ, and no example credentials can be constructed`
 }
 
 function differingKeys(a: ValidPolicy, b: ValidPolicy): readonly string[] {
@@ -30,15 +31,15 @@ function differingKeys(a: ValidPolicy, b: ValidPolicy): readonly string[] {
 
 export function otherSourcesText(settings: readonly string[]): string {
   const names = settings.map((name) => `\`${name}\``).join(' and ')
-  return `${names} differs, by which the gateway knows the source, and rules read it`
+  return `${names} differs, which determines the source address that rules read`
 }
 
 export function unlookedText(kinds: readonly string[]): string {
   if (kinds.includes(READ_BODY)) {
-    return '`request.body` is kept by one side alone, which rejects bodies that are too long for it'
+    return 'only one side buffers `request.body`, and it rejects bodies that exceed its limit'
   }
   const names = kinds.map((kind) => `\`${kind}\``).join(' and ')
-  return `${names} differs between the routes that take it, and what it changes is not looked into`
+  return `${names} differs between the routes that match, and its effect is not analyzed`
 }
 
 export function otherNamesText(one: Entry, other: Entry): string {
@@ -47,7 +48,7 @@ export function otherNamesText(one: Entry, other: Entry): string {
 
 /** A response of the gateway itself is not held back by rules of a backend. */
 export const SPLIT_TEXT =
-  'it depends on a condition of `directResponse` that the request alone does not tell'
+  'it depends on a condition of `directResponse` that the request alone does not determine'
 
 /** The conditions on the way of either that are not of a covered form, a few of them. */
 export function uncoveredText(entries: readonly Entry[], more: readonly Condition[]): string {
@@ -70,13 +71,13 @@ export function uncoveredText(entries: readonly Entry[], more: readonly Conditio
     return conditions.some(({ text }) => HOST_HEADER.test(text)) ? HOST_TWICE : TOO_MANY
   }
   const others = rest.length === 0 ? '' : ` and ${rest.length} more`
-  return `it depends on \`${first}\`${others}, which is not looked into, and no example was found`
+  return `it depends on \`${first}\`${others}, which cannot be analyzed, and no example was found`
 }
 
 const HOST_HEADER = /\bheaders\b\W{1,3}host\b/i
 const HOST_TWICE =
-  "it depends on what `request.headers['host']` has to do with `request.host`, which is not looked into, and no example was found"
-const TOO_MANY = 'the conditions are too many to be looked into together'
+  "it depends on how `request.headers['host']` relates to `request.host`, which is not analyzed, and no example was found"
+const TOO_MANY = 'there are too many conditions to analyze together'
 
 /** What became of the example, by name. */
 export function insteadText(
@@ -85,9 +86,9 @@ export function insteadText(
   refusing: Verdict | undefined,
   admitting: Verdict | undefined,
 ): string {
-  const what = `an example was looked for and not found: ${method} ${path} of ${host}`
+  const what = `no example was found: ${method} ${path} on ${host}`
   if (admitting?.isAdmitted === true && admitting.route !== route) {
-    return `${what} is taken by route ${admitting.route}`
+    return `${what} matches route ${admitting.route}`
   }
   if (admitting?.isAdmitted !== true)
     return `${what} is decided by ${admitting?.reason ?? 'nothing'}`

@@ -68,7 +68,7 @@ function counterexamples(
           .map(({ listener, route, asks, example: { method, path } }) => ({
             listener,
             route,
-            why: `no rule stops ${method} ${path}; what ${asks} says is not known`,
+            why: `no rule denies ${method} ${path}; the response of ${asks} is not known`,
           })),
         ...found.untold
           .filter(isMeant)

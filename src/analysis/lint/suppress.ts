@@ -56,9 +56,9 @@ function complaint({ code, reason, line, column, text }: Suppression, file: stri
     severity: 'warning',
     message:
       reason === ''
-        ? `${code} is not suppressed without a reason`
-        : `there is no ${code} here that could be suppressed`,
-    hint: reason === '' ? `write why: # lint: ${code} …` : 'remove the comment',
+        ? `${code} is not suppressed because the comment gives no reason`
+        : `this comment suppresses nothing: ${code} is not reported here`,
+    hint: reason === '' ? `add a reason: # lint: ${code} …` : 'remove the comment',
     origin: { kind: 'file', file, line, column },
     excerpt: { text, start, end: text.length },
   }

@@ -88,7 +88,7 @@ describe('lint about tools of MCP servers', () => {
       [FILES],
       [`allow: "mcp.methodName == 'tools/list' && mcp.tool.arguments.path == '/srv'"`],
       [
-        'error AZ031 `mcp.tool.arguments.path` is known of `tools/call` alone, and no call makes this rule true',
+        'error AZ031 `mcp.tool.arguments.path` is known only for `tools/call`, and no call can satisfy this rule',
       ],
     ],
     ['arguments of calls', [FILES], ["allow: mcp.tool.arguments.path == '/srv'"], []],
@@ -96,7 +96,7 @@ describe('lint about tools of MCP servers', () => {
       'calls without a list',
       [FILES],
       [`allow: "mcp.methodName == 'tools/call' && mcp.tool.name == 'read'"`],
-      ['warning AZ032 this rule allows calls of tools that no list shows'],
+      ['warning AZ032 this rule allows calls to tools that are not listed'],
     ],
     [
       'calls with a list',
@@ -111,7 +111,7 @@ describe('lint about tools of MCP servers', () => {
       'one server with rules',
       [FILES, SHELL],
       [],
-      ['warning AZ033 anyone may use `files`, while `shell` of the same backend has rules'],
+      ['warning AZ033 anyone can use `files`, while `shell` of the same backend has rules'],
     ],
     ['and rules for all', [FILES, SHELL], ["require: request.host == 'a.test'"], []],
   ] as const) {

@@ -78,7 +78,7 @@ export function suggest(
     const admitted = seen.filter(({ isAdmitted }) => isAdmitted)
     const why = unsuitable(route, admitted)
     if (route === undefined || why !== undefined) {
-      without.push({ route: name, why: why ?? 'the configuration has no such route' })
+      without.push({ route: name, why: why ?? 'the configuration does not contain this route' })
       continue
     }
     const own = (some: readonly RecordedRequest[]) =>
@@ -90,7 +90,7 @@ export function suggest(
       .map((rules) => ({ rules, outcome: outcomeOf(rules, admitted, denied, tried) }))
       .find(({ outcome }) => outcome !== undefined)
     if (found?.outcome === undefined) {
-      without.push({ route: name, why: 'no set of rules decided the records as they were' })
+      without.push({ route: name, why: 'no set of rules reproduces the recorded decisions' })
       continue
     }
     const before = allowRulesOf(route)
@@ -125,11 +125,11 @@ function unsuitable(
   route: Route | undefined,
   admitted: readonly RecordedRequest[],
 ): string | undefined {
-  if (route === undefined) return 'the configuration has no such route'
+  if (route === undefined) return 'the configuration does not contain this route'
   if (admitted.length === 0) {
-    return 'no admitted request is recorded: set `config.decisions.allowed`'
+    return 'no admitted requests are recorded: set `config.decisions.allowed`'
   }
-  if (route.policies.some(({ state }) => state !== 'valid')) return 'a policy of it is invalid'
+  if (route.policies.some(({ state }) => state !== 'valid')) return 'one of its policies is invalid'
   return undefined
 }
 

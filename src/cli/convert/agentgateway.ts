@@ -29,7 +29,7 @@ export function convertAgentgateway(text: string, file: string): Conversion {
   if (error !== undefined) {
     throw new ConvertError(error.linePos?.[0].line ?? 1, yamlMessage(error))
   }
-  if (!isMap(document.contents)) throw new ConvertError(1, 'this is not a configuration')
+  if (!isMap(document.contents)) throw new ConvertError(1, 'not a configuration')
   const lost: Lost[] = []
   moveOlderSpellings(document)
   writeModes(document)
@@ -43,7 +43,7 @@ export function convertAgentgateway(text: string, file: string): Conversion {
     const path =
       first.origin.kind === 'file' ? pathAt(parseDocument(written), written, first.origin) : []
     if (path === undefined || path.length === 0 || round === MAX_ROUNDS) {
-      throw new ConvertError(1, `this cannot be converted: ${first.message}`)
+      throw new ConvertError(1, `cannot convert this: ${first.message}`)
     }
     lost.push({ line: lineOf(text, path), what: path.join('.'), why: first.message })
     document.deleteIn(path)

@@ -58,7 +58,7 @@ class CaddyConversion {
         one.words[0]?.startsWith('(') === true
       ) {
         if (one.words.length > 0 || one.block !== undefined) {
-          this.#lose(one, 'options and snippets are not carried over')
+          this.#lose(one, 'options and snippets are not converted')
         }
         return []
       }
@@ -85,7 +85,7 @@ class CaddyConversion {
           this.#lost.push({
             line: site.line,
             what,
-            why: 'certificates are not fetched: name one with `tls CERT KEY`; nothing is served here',
+            why: 'certificates are not obtained automatically: specify one with `tls CERT KEY`; until then this site is not served',
           })
           return []
         }
@@ -218,12 +218,12 @@ class CaddyConversion {
       } else {
         const isHarmless = WITHOUT_COUNTERPART.has(word)
         isDenied ||= !isHarmless
-        this.#lose(one, isHarmless ? 'it has no counterpart, or other defaults apply' : DENIES)
+        this.#lose(one, isHarmless ? 'it has no equivalent, or different defaults apply' : DENIES)
       }
     }
     const match = path === undefined || path === '*' ? undefined : matchOf(path)
     if (match?.['pathPrefix'] !== undefined && path !== '/*') {
-      const why = `a prefix: it matches ${match['pathPrefix']} itself, too, which \`${path}\` does not`
+      const why = `converted to a prefix, which also matches ${match['pathPrefix']} itself; \`${path}\` does not`
       this.#lost.push({ line: own[0]?.line, what: path ?? '', why })
     }
     if (path !== undefined && path !== '*' && match === undefined) {
@@ -304,7 +304,7 @@ function redirectOf([to = '', code = '302']: readonly string[]):
 
 function addressOf(text: string, line: number) {
   const [, scheme, host, port] = /^(?:(https?):\/\/)?([\w.*-]*)(?::(\d+))?$/.exec(text) ?? []
-  if (host === undefined) throw new ConvertError(line, `\`${text}\` is not the address of a site`)
+  if (host === undefined) throw new ConvertError(line, `\`${text}\` is not a site address`)
   const isTls = scheme === undefined ? port === undefined || port === '443' : scheme === 'https'
   const number = port === undefined ? (isTls ? 443 : 80) : Number(port)
   // Without a name there is nothing to get a certificate for.

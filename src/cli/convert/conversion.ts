@@ -27,7 +27,7 @@ export interface RouteDraft {
 /** Denies all: what guarded a place and is not understood must not leave it open. */
 export const DENY_ALL = { rules: [{ deny: 'true' }] }
 
-export const DENIES = 'what it guards is denied until you write a rule for it'
+export const DENIES = 'the routes that it guards deny all requests until you write a rule for it'
 
 /** Names that routes and gateways may have, each once. */
 export class Names {

@@ -76,13 +76,13 @@ export function applySecurityPolicies(
         .flatMap((target) => routesOf(routes, object, target))
       const free = targets.filter((route) => !taken.has(route) && !own.has(route))
       if (free.length < targets.filter((route) => !own.has(route)).length) {
-        lost.push({ line: undefined, what, why: 'an older one has the same target' })
+        lost.push({ line: undefined, what, why: 'an older policy has the same target' })
       }
       if (free.length === 0) continue
       const { sectionName } = refs.find((one) => one.kind === level) ?? {}
       const policies = policiesOf(rest, what, lost)
       if (sectionName !== undefined) {
-        const why = `here it is for all of the ${level}, not for \`${sectionName}\` alone`
+        const why = `it now applies to the entire ${level}, not only to \`${sectionName}\``
         lost.push({ line: undefined, what: `${what} sectionName`, why })
       }
       for (const route of free) {
@@ -109,12 +109,12 @@ function listObject(routes: readonly Route[], object: EnvoyObject, lost: Lost[])
       deny(routes)
       lost.push({ line: undefined, what: `${what} target`, why: DENIES })
     } else if (targets.length === 0) {
-      lost.push({ line: undefined, what, why: 'none of its targets is among the manifests' })
+      lost.push({ line: undefined, what, why: 'none of its targets is in the manifests' })
     }
     return
   }
   if (!mayGuard(object)) {
-    lost.push({ line: undefined, what, why: 'it is not carried over' })
+    lost.push({ line: undefined, what, why: 'it is not converted' })
     return
   }
   deny(refs.length === 0 ? routes : targets)
@@ -166,7 +166,7 @@ function policiesOf(spec: EnvoySpec, what: string, lost: Lost[]): Record<string,
     // Browsers keep to it, and no one else.
     const isGuard = name !== 'cors'
     isDenied ||= isGuard
-    const why = isGuard ? DENIES : 'it is not carried over: browsers get no CORS headers'
+    const why = isGuard ? DENIES : 'it is not converted: browsers get no CORS headers'
     lost.push({ line: undefined, what: `${what} ${name}`, why })
   }
   return isDenied ? { ...policies, authorization: DENY_ALL } : policies

@@ -84,7 +84,7 @@ class ModelWriter {
       route.rules.map((rule, index) => this.#rule(route, rule, index)),
     )
     for (const { name } of this.#model.tcpRoutes)
-      this.#lose(name, 'routes of streams are not carried over')
+      this.#lose(name, 'TCP and TLS routes are not converted')
     return { gateways, routes }
   }
 
@@ -104,7 +104,7 @@ class ModelWriter {
         if (isTls)
           this.#lose(
             `listener ${name}/${called}`,
-            `put its certificate into ${called}.crt and ${called}.key`,
+            `store its certificate in ${called}.crt and its key in ${called}.key`,
           )
         const tls = isTls ? { cert: `${called}.crt`, key: `${called}.key` } : undefined
         const shared = this.#policies(`listener ${called}`, [...policies, ...listener.policies])
@@ -132,7 +132,7 @@ class ModelWriter {
     const backends = rule.action.kind === 'forward' ? rule.action.backends : undefined
     const written = backends?.flatMap((one) => this.#backend(one, policies, source))
     if (backends === undefined) {
-      this.#lose(`route ${source}`, 'it is not valid: it gets 500')
+      this.#lose(`route ${source}`, 'it is invalid: its requests get 500')
       policies['directResponse'] = { status: 500 }
     }
     return compact({
@@ -166,7 +166,7 @@ class ModelWriter {
     if (hosts.length === 0) {
       this.#lose(
         `backend ${backend} of ${source}`,
-        'its kind is not carried over: its share gets 500',
+        'its kind is not supported: its share of requests gets 500',
       )
       around['directResponse'] = { status: 500 }
       return []
@@ -185,7 +185,7 @@ class ModelWriter {
       else {
         const isGuard = !UNGUARDED.has(one.kind)
         isDenied ||= isGuard
-        this.#lose(`${one.kind} of ${place}`, isGuard ? DENIES : 'it is not carried over')
+        this.#lose(`${one.kind} of ${place}`, isGuard ? DENIES : 'it is not converted')
       }
     }
     if (isDenied) policies['authorization'] = DENY_ALL

@@ -98,7 +98,9 @@ class NginxConversion {
   }
 
   #whyLost({ name }: Directive): string {
-    return WITHOUT_COUNTERPART.has(name) ? 'it has no counterpart, or other defaults apply' : DENIES
+    return WITHOUT_COUNTERPART.has(name)
+      ? 'it has no equivalent, or different defaults apply'
+      : DENIES
   }
 
   #readUpstream({ args: [name = ''], block = [] }: Directive): void {
@@ -106,7 +108,7 @@ class NginxConversion {
     for (const one of block) {
       const [address = '', ...options] = one.args
       if (one.name !== 'server' || options.length > 0)
-        this.#lose(one, 'the servers share requests evenly')
+        this.#lose(one, 'requests are distributed evenly among the servers')
       if (one.name === 'server' && !options.includes('down') && !options.includes('backup')) {
         hosts.push(/:\d+$/.test(address) ? address : `${address}:80`)
       }
@@ -124,9 +126,9 @@ class NginxConversion {
           /(?:^|:)(\d+)$/.exec(address)?.[1] ?? (/^[\d.*]+$/.test(address) ? 80 : Number.NaN),
         )
         if (Number.isNaN(port))
-          throw new ConvertError(one.line, `\`${address}\` is not an address with a port`)
+          throw new ConvertError(one.line, `\`${address}\` is not an address with a port number`)
         if (address.includes(':') && !/^(\*|0\.0\.0\.0|\[::\]):/.test(address)) {
-          this.#lose(one, 'the port is opened on all addresses')
+          this.#lose(one, 'the port is bound on all addresses')
         }
         const isTls = options.includes('ssl')
         return [{ port, isTls, isDefault: options.includes('default_server') }]
@@ -137,7 +139,7 @@ class NginxConversion {
         return one.args.filter((name) => {
           const isPlain = /^(\*\.)?[\w-]+(\.[\w-]+)*$/.test(name) && name !== '_'
           if (!isPlain && name !== '_' && name !== '')
-            this.#lose(one, 'this form of a name is not served')
+            this.#lose(one, 'this form of server name is not supported')
           return isPlain
         })
       })
@@ -153,7 +155,7 @@ class NginxConversion {
       const of = (name: string) => server.block.find((one) => one.name === name)?.args[0]
       const [cert, key] = [of('ssl_certificate'), of('ssl_certificate_key')]
       if (cert === undefined || key === undefined) {
-        this.#lose(server.directive, 'it has no certificate: nothing of it is served here')
+        this.#lose(server.directive, 'it has no certificate: the server is not served on this port')
         return []
       }
       const names = server.names.length === 0 ? [undefined] : server.names
@@ -189,7 +191,7 @@ class NginxConversion {
       // It is done before a location is looked for.
       const policies = this.#policies([], inherited, reported)
       this.#add('all', gateways, hostnames, undefined, this.#respond(returned, policies), undefined)
-      for (const one of locations) this.#lose(one, '`return` of the server comes before it')
+      for (const one of locations) this.#lose(one, '`return` of the server takes precedence')
       return
     }
     const isOrdered = needsOrder(locations, inherited)
@@ -203,7 +205,7 @@ class NginxConversion {
       }
       this.#add('files', gateways, hostnames, pathOf('prefix', '/', isOrdered), policies, undefined)
       if (own.some(({ name }) => name === 'root')) {
-        this.#lose(server.directive, 'files are not served: other paths get 404')
+        this.#lose(server.directive, 'static files are not supported: other paths get 404')
       }
     }
   }
@@ -229,18 +231,21 @@ class NginxConversion {
     const add = (with_: Readonly<Record<string, unknown>>, backend?: unknown) =>
       this.#add(path, gateways, hostnames, match, with_, backend)
     if (path.startsWith('@')) {
-      this.#lose(location, 'named locations are not served')
+      this.#lose(location, 'named locations are not supported')
       return
     }
     if (kind === 'prefix' && !isOrdered && path !== '/' && !path.endsWith('/')) {
-      this.#lose(location, `it ends at a segment here: ${path}/x matches, ${path}x does not`)
+      this.#lose(
+        location,
+        `prefixes match whole path segments: ${path}/x matches, ${path}x does not`,
+      )
     }
     if (returned !== undefined) {
       add(this.#respond(returned, policies))
       return
     }
     if (pass === undefined) {
-      this.#lose(location, 'files are not served: it gets 404')
+      this.#lose(location, 'static files are not supported: requests get 404')
       add({ ...policies, directResponse: { status: 404 } })
       return
     }
@@ -322,7 +327,7 @@ class NginxConversion {
       of('add_header').flatMap((one) => {
         const [name = '', value = ''] = one.args
         if (!value.includes('$')) return [[name.toLowerCase(), value]]
-        if (!reported.has(one)) this.#lose(one, 'variables are not carried over')
+        if (!reported.has(one)) this.#lose(one, 'variables are not converted')
         reported.add(one)
         return []
       }),
@@ -346,11 +351,11 @@ class NginxConversion {
       const name = header.toLowerCase()
       if (FORWARDED.get(name)?.test(value) === true) {
         if (name === 'x-real-ip' && !reported.has(one))
-          this.#lose(one, 'X-Forwarded-For has the address')
+          this.#lose(one, 'X-Forwarded-For carries the address')
       } else if (!value.includes('$') && name !== 'host') {
         set[name] = value
         continue
-      } else if (!reported.has(one)) this.#lose(one, 'variables are not carried over')
+      } else if (!reported.has(one)) this.#lose(one, 'variables are not converted')
       reported.add(one)
     }
     return set
@@ -377,7 +382,7 @@ class NginxConversion {
       this.#lose(directive, DENIES)
       return { ...policies, directResponse: { status: 500 }, authorization: DENY_ALL }
     }
-    if (text?.includes('$') === true) this.#lose(directive, 'variables are not carried over')
+    if (text?.includes('$') === true) this.#lose(directive, 'variables are not converted')
     const directResponse = compact({ status: status === 444 ? 403 : status, body: text })
     return { ...ungated(policies), directResponse }
   }

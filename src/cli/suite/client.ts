@@ -124,7 +124,7 @@ function send(one: Case, token: string | undefined, socket: Socket): Promise<See
       tunnel.destroy()
       resolve(answered(response, ''))
     })
-    request.on('timeout', () => request.destroy(new Error('no answer came in time')))
+    request.on('timeout', () => request.destroy(new Error('no response within the time limit')))
     request.on('error', (error) => resolve({ kind: 'closed', error: error.message }))
     request.end(body)
   })

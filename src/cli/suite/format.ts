@@ -11,7 +11,7 @@ const headers = z.record(z.string().min(1), z.union([z.string(), z.array(z.strin
 const address = z.string().check(({ value, issues }) => {
   if (ipFromSocket(value) !== undefined) return
   const hint = 'write it as 10.0.0.7 or 2001:db8::1'
-  issues.push(issue(value, 'this is not an IP address', { rule: 'malformed', hint }))
+  issues.push(issue(value, 'not an IP address', { rule: 'malformed', hint }))
 })
 
 const certificate = z.strictObject({
@@ -23,14 +23,14 @@ const certificate = z.strictObject({
 })
 
 const upstream = z.strictObject({
-  backend: z.string().optional().describe('The backend that it reached.'),
-  method: z.string().optional().describe('The method that it got.'),
-  path: z.string().optional().describe('Path and query that it got.'),
+  backend: z.string().optional().describe('The backend that received the request.'),
+  method: z.string().optional().describe('The method that the backend received.'),
+  path: z.string().optional().describe('The path and query that the backend received.'),
   headers: z
     .record(z.string(), z.string().nullable())
     .optional()
-    .describe('Headers that it got; `null`: one that it did not get.'),
-  body: z.string().optional().describe('The body that it got.'),
+    .describe('Headers that the backend received; `null`: the header must be absent.'),
+  body: z.string().optional().describe('The body that the backend received.'),
 })
 
 const mcpOutcome = z.enum(['admitted', 'unlisted', 'denied', 'hidden'])
@@ -39,47 +39,55 @@ const outcome = z.strictObject({
   mcp: mcpOutcome
     .optional()
     .describe(
-      'With `requests[].mcp`. `admitted`: it is in the list, and its server gets the call. ' +
-        '`unlisted`: its server gets the call, though it is in no list. `denied`: it is in the list, ' +
-        'and the call is denied. `hidden`: neither; to this caller it does not exist.',
+      'With `requests[].mcp`. `admitted`: it is listed, and its server receives the call. ' +
+        '`unlisted`: its server receives the call, but it is not listed. `denied`: it is listed, ' +
+        'but the call is denied. `hidden`: it is not listed, and the call is denied.',
     ),
   status: z.int().min(100).max(599).optional().describe('The status of the response.'),
   closed: z
     .literal(true)
     .optional()
-    .describe('The connection is closed before any byte of a response.'),
+    .describe('The connection is closed before any byte of a response is sent.'),
   because: z
     .string()
     .optional()
-    .describe('What decided: `Deny[0] matches`, `Require[0] is false`, `no Allow matches`, …'),
+    .describe(
+      'The reason for the decision: `Deny[0] matches`, `Require[0] is false`, `no Allow matches`, …',
+    ),
   policy: z.string().optional().describe('The policy of the rule that decided.'),
   stage: z
     .enum(['connection', 'traffic', 'backend', 'mcp'])
     .optional()
-    .describe('Where it was decided.'),
+    .describe('The stage of the decision.'),
   headers: z
     .record(z.string(), z.string().nullable())
     .optional()
-    .describe('Headers of the response; `null`: one that is not there.'),
-  body: z.string().optional().describe('A part of the body of the response.'),
+    .describe('Headers of the response; `null`: the header must be absent.'),
+  body: z.string().optional().describe('A string that the response body must contain.'),
   upstream: z
     .union([upstream, z.literal(false)])
     .optional()
-    .describe('What the backend saw; `false`: nothing came to any backend.'),
+    .describe('The request that the backend received; `false`: no backend received it.'),
 })
 
 const mcp = oneOfKeys(
   z.strictObject({
-    tool: z.string().min(1).optional().describe('The name of a tool, as clients call it.'),
+    tool: z.string().min(1).optional().describe('The name of a tool, as clients use it.'),
     prompt: z.string().min(1).optional().describe('The name of a prompt.'),
     resource: z.string().min(1).optional().describe('The URI of a resource.'),
-    arguments: z.record(z.string(), z.json()).optional().describe('Of the tool or the prompt.'),
+    arguments: z
+      .record(z.string(), z.json())
+      .optional()
+      .describe('The arguments of the tool or the prompt.'),
   }),
   ['tool', 'prompt', 'resource'],
 )
 
 const request = z.strictObject({
-  name: z.string().optional().describe('What the case shows; made from the request otherwise.'),
+  name: z
+    .string()
+    .optional()
+    .describe('The name of the case; derived from the request by default.'),
   listener: z
     .string()
     .optional()
@@ -87,7 +95,9 @@ const request = z.strictObject({
   as: z
     .union([z.string(), claims])
     .optional()
-    .describe('Who asks: a name of `identities`, or the claims of a token. Absent: no token.'),
+    .describe(
+      'The caller: a name from `identities`, or the claims of a token. No token by default.',
+    ),
   token: z
     .enum([
       'valid',
@@ -100,41 +110,41 @@ const request = z.strictObject({
       'no-expiry',
     ])
     .default('valid')
-    .describe('What the token is like; it carries the claims of `as` all the same.'),
+    .describe('The kind of token to send, with the claims of `as`.'),
   method: z.string().default('GET').describe('The method.'),
   path: z
     .string()
     .default('/')
-    .describe('Path and query, sent as it is. With `mcp`, `/mcp` by default.'),
-  host: z.string().default('example.com').describe('The requested host.'),
-  headers: headers.default({}).describe('Several values of one name are a list.'),
+    .describe('The path and query, sent as written. With `mcp`, the default is `/mcp`.'),
+  host: z.string().default('example.com').describe('The host to request.'),
+  headers: headers.default({}).describe('The headers. Use a list for several values of one name.'),
   body: z.string().optional().describe('The body.'),
   mcp: mcp
     .optional()
     .describe(
-      'In place of `method` and `body`: calls a tool, gets a prompt or reads a resource, after a ' +
-        'look at the list in which it would be.',
+      'Instead of `method` and `body`: lists the tools, prompts or resources, then calls, gets or ' +
+        'reads the one specified.',
     ),
   from: address
     .optional()
     .describe(
-      'The address of the client. Of the network 127.0.0.0/8 it is bound, else told by PROXY protocol.',
+      'The client address. Addresses in 127.0.0.0/8 are bound; others are sent with the PROXY protocol.',
     ),
   sni: z
     .union([z.string(), z.literal(false)])
     .optional()
-    .describe('The server name of TLS, `host` by default; `false`: none is sent.'),
+    .describe('The TLS server name (SNI), `host` by default; `false`: not sent.'),
   certificate: certificate.optional().describe('A client certificate that the listener trusts.'),
   expect: z
     .union([z.int().min(100).max(599), z.literal('closed'), mcpOutcome, outcome])
     .describe(
-      'What is to become of it: a status, `closed`, a word of `expect.mcp`, or more of it.',
+      'The expected outcome: a status, `closed`, a value of `expect.mcp`, or an object with details.',
     ),
   because: z.string().optional().describe('The same as `expect.because`.'),
 })
 
 const invariant = z.strictObject({
-  name: z.string().min(1).describe('What must hold.'),
+  name: z.string().min(1).describe('A description of the invariant.'),
   on: z
     .strictObject({
       listener: z.string().optional().describe('A gateway, `gateway/listener`, or a listener.'),
@@ -142,24 +152,30 @@ const invariant = z.strictObject({
       backend: z.string().optional().describe('A backend.'),
     })
     .default({})
-    .describe('Where it must hold; everywhere by default.'),
+    .describe(
+      'The listener, route or backend that the invariant applies to; everywhere by default.',
+    ),
   when: z
     .string()
     .optional()
-    .describe('A CEL expression: only requests for which it is true are meant.'),
+    .describe(
+      'A CEL expression that selects the requests the invariant applies to; all by default.',
+    ),
   admitted: z
     .union([z.string(), z.boolean()])
     .describe(
-      'A CEL expression that must be true of every request that is admitted; `false`: none may be.',
+      'A CEL expression that must be true for every admitted request; `false`: no request may be admitted.',
     ),
 })
 
 export const suiteSchema = z
   .strictObject({
-    name: z.string().min(1).describe('What the cases are about.'),
+    name: z.string().min(1).describe('The name of the test file in reports.'),
     config: z
       .union([z.string().min(1), z.record(z.string(), z.json())])
-      .describe('The configuration: a file beside this one, or the configuration itself.'),
+      .describe(
+        'The configuration: a file path relative to this file, or the configuration itself.',
+      ),
     identities: z.record(z.string(), claims).default({}).describe('Claims by name, for `as`.'),
     backends: z
       .record(
@@ -170,27 +186,25 @@ export const suiteSchema = z
           body: z
             .string()
             .optional()
-            .describe(
-              'The body, or what the tools of an MCP server return; the name of the backend by default.',
-            ),
+            .describe('The body, or the result of MCP tools; the name of the backend by default.'),
           tools: z
             .array(z.string().min(1))
             .optional()
-            .describe('Tools of an MCP server, beside those that its pins and the cases name.'),
+            .describe('Tools of an MCP server, in addition to those in its pins and in the cases.'),
         }),
       )
       .default({})
-      .describe('What test backends respond with; 200 and the name of the backend by default.'),
+      .describe('Responses of the test backends; 200 with the name of the backend by default.'),
     requests: z.array(request).default([]).describe('The cases, run in this order.'),
     invariants: z
       .array(invariant)
       .default([])
-      .describe('What must hold of all requests, proven rather than tried.'),
+      .describe('Properties of all requests, proven rather than tested.'),
   })
   .check(({ value, issues }) => {
     for (const [index, one] of value.requests.entries()) {
       if (expectedOf(one).mcp === undefined || one.mcp !== undefined) continue
-      const hint = 'name a tool, a prompt or a resource with `mcp`'
+      const hint = 'specify a tool, a prompt or a resource in `mcp`'
       const at = ['requests', index, 'expect']
       issues.push(issue(value, '`mcp` is missing', { rule: 'missing', hint }, at))
     }

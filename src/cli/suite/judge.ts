@@ -15,7 +15,7 @@ export interface Happened {
 /** What is not as it was expected; nothing where all is. */
 export function judge(expected: Expected, happened: Happened): readonly string[] {
   const { seen } = happened
-  if (seen.kind === 'unsent') return [`the request cannot be sent: ${seen.error}`]
+  if (seen.kind === 'unsent') return [`cannot send the request: ${seen.error}`]
   return [
     ...judgeMcp(expected, happened),
     ...judgeResponse(expected, happened),
@@ -38,7 +38,7 @@ function* judgeResponse(
 ): Generator<string> {
   const why = whyOf(status, decisions)
   if (closed === true && seen.kind === 'answered') {
-    yield `the connection was to be closed, and was answered with ${seen.status}`
+    yield `expected the connection to be closed, got ${seen.status}`
   }
   if (seen.kind !== 'answered') {
     if (status !== undefined) {
@@ -49,9 +49,9 @@ function* judgeResponse(
   if (status !== undefined && seen.status !== status) {
     yield `expected ${status}, got ${seen.status}${why === '' ? '' : `: ${why}`}`
   }
-  yield* judgeHeaders('the answer', headers, seen.headers)
+  yield* judgeHeaders('the response', headers, seen.headers)
   if (body !== undefined && !seen.body.includes(body)) {
-    yield `expected a body with ${JSON.stringify(body)}, got ${JSON.stringify(seen.body.slice(0, 200))}`
+    yield `expected a body that contains ${JSON.stringify(body)}, got ${JSON.stringify(seen.body.slice(0, 200))}`
   }
 }
 
@@ -62,7 +62,7 @@ function* judgeDecision(
   if (because === undefined && policy === undefined && stage === undefined) return
   const deciding = decidingOf(decisions)
   if (deciding === undefined) {
-    yield 'nothing was decided'
+    yield 'no decision was made'
     return
   }
   const reason = reasonOf(deciding)
@@ -72,10 +72,10 @@ function* judgeDecision(
     yield `expected because \`${because}\`, got \`${reason}\`${text}`
   }
   if (policy !== undefined && policy !== deciding.rule?.policy) {
-    yield `expected the policy \`${policy}\` to decide, got \`${deciding.rule?.policy ?? 'none'}\``
+    yield `expected policy \`${policy}\` to decide, got \`${deciding.rule?.policy ?? 'none'}\``
   }
   if (stage !== undefined && stage !== deciding.stage) {
-    yield `expected a decision at ${stage}, got one at ${deciding.stage}`
+    yield `expected a decision at stage ${stage}, got stage ${deciding.stage}`
   }
 }
 
@@ -121,9 +121,10 @@ function* judgeHeaders(
 ): Generator<string> {
   for (const [name, value] of Object.entries(expected)) {
     const own = got[name.toLowerCase()]
-    if (value === null && own !== undefined) yield `${whose} has \`${name}: ${own}\``
+    if (value === null && own !== undefined)
+      yield `unexpected header in ${whose}: \`${name}: ${own}\``
     else if (value !== null && own !== value) {
-      yield `expected \`${name}: ${value}\` of ${whose}, got ${own === undefined ? 'none' : `\`${own}\``}`
+      yield `expected \`${name}: ${value}\` in ${whose}, got ${own === undefined ? 'none' : `\`${own}\``}`
     }
   }
 }
@@ -135,17 +136,18 @@ function* judgeUpstream(
   const [arrival] = arrivals
   if (expected === undefined) return
   if (expected === false) {
-    if (arrival !== undefined) yield `${arrival.backend} got ${arrival.method} ${arrival.path}`
+    if (arrival !== undefined)
+      yield `expected no backend request, but ${arrival.backend} received ${arrival.method} ${arrival.path}`
     return
   }
   if (arrival === undefined) {
-    yield 'no backend got anything'
+    yield 'no backend received the request'
     return
   }
   for (const key of ['backend', 'method', 'path', 'body'] as const) {
     const wanted = expected[key]
     if (wanted === undefined || wanted === arrival[key]) continue
-    yield `expected the backend's ${key} to be ${JSON.stringify(wanted)}, got ${JSON.stringify(arrival[key])}`
+    yield `expected the backend request to have ${key} ${JSON.stringify(wanted)}, got ${JSON.stringify(arrival[key])}`
   }
-  yield* judgeHeaders('what the backend got', expected.headers, arrival.headers)
+  yield* judgeHeaders('the backend request', expected.headers, arrival.headers)
 }

@@ -48,7 +48,7 @@ function pinnedTools({ name, pins }: McpTarget): readonly string[] {
 
 const toolOf = (name: string) => ({
   name,
-  description: 'A tool of the test run.',
+  description: 'A test tool.',
   inputSchema: { type: 'object' },
 })
 

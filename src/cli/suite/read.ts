@@ -17,7 +17,7 @@ export function readSuite(file: string): Result<Suite> {
   try {
     text = readFileSync(file, 'utf8')
   } catch (error) {
-    const message = `the file cannot be read: ${sentenceOf(error)}`
+    const message = `cannot read the file: ${sentenceOf(error)}`
     const origin = { kind: 'file', file, line: 1, column: 1 } as const
     return refusal([{ code: 'PC0601', severity: 'error', message, origin }])
   }

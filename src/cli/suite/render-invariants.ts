@@ -16,7 +16,7 @@ export function invariantLines({ name, answer }: InvariantResult): readonly stri
     case 'proven':
       return [
         answer.isVacuous
-          ? `proven: ${name} (no request that it is about is admitted)`
+          ? `proven: ${name} (no request that it applies to is admitted)`
           : `proven: ${name}`,
       ]
     case 'refuted':

@@ -160,10 +160,10 @@ async function runCase(one: Case, running: Running): Promise<CaseResult> {
     milliseconds: performance.now() - began,
   })
   const door = doorFor(one, model, underTest)
-  if (door === undefined) return done([`there is no listener \`${one.listener}\``])
+  if (door === undefined) return done([`unknown listener \`${one.listener}\``])
   const claims = typeof one.as === 'string' ? suite.identities[one.as] : one.as
   if (one.as !== undefined && claims === undefined) {
-    return done([`nobody of \`identities\` is called \`${String(one.as)}\``])
+    return done([`unknown identity \`${String(one.as)}\``])
   }
   const token = claims && tokens.make({ ...usualClaims(model), ...claims }, one.token)
   const { mcp } = one
@@ -185,7 +185,7 @@ async function runCase(one: Case, running: Running): Promise<CaseResult> {
 const LISTS: ReadonlySet<string> = new Set(listMethods().map(([name]) => name))
 
 function describe({ as: who, method, path, from, sni, headers, mcp }: Case): string {
-  const parts = [typeof who === 'string' ? who : who === undefined ? 'nobody' : 'a token']
+  const parts = [typeof who === 'string' ? who : who === undefined ? 'anonymous' : 'a token']
   const { tool, prompt, resource, arguments: given } = mcp ?? {}
   if (mcp === undefined) parts.push(`${method} ${path}`)
   else parts.push(`${tool ?? prompt ?? resource}`)

@@ -14,7 +14,7 @@ export function writeJunit(
     writeFileSync(file, renderJunit(results))
     return true
   } catch (error) {
-    err(`portcullis: the results cannot be written: ${whyUnwritable(error)}\n`)
+    err(`portcullis: cannot write the results: ${whyUnwritable(error)}\n`)
     return false
   }
 }

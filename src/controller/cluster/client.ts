@@ -74,7 +74,9 @@ export class HttpsKubeClient implements KubeClient {
           resolve({ status: response.statusCode ?? 0, body: parsed(written) })
         })
       })
-      sent.setTimeout(REQUEST_TIMEOUT, () => sent.destroy(new Error('the API server is silent')))
+      sent.setTimeout(REQUEST_TIMEOUT, () =>
+        sent.destroy(new Error('the API server does not respond')),
+      )
       sent.on('error', reject)
       sent.end(text)
     })
@@ -104,7 +106,7 @@ export class HttpsKubeClient implements KubeClient {
           else reject(new KubeError(response.statusCode ?? 0, messageOf(parsed(rest))))
         })
       })
-      sent.setTimeout(WATCH_SILENCE, () => sent.destroy(new Error('the watch is silent')))
+      sent.setTimeout(WATCH_SILENCE, () => sent.destroy(new Error('the watch has timed out')))
       sent.on('error', reject)
       sent.end()
     })

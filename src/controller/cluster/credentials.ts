@@ -52,7 +52,7 @@ export function readKubeconfig(path: string): Credentials {
   const context = config.contexts?.find(({ name }) => name === named) ?? config.contexts?.[0]
   const cluster = config.clusters?.find(({ name }) => name === context?.context.cluster)?.cluster
   const user = config.users?.find(({ name }) => name === context?.context.user)?.user ?? {}
-  if (cluster === undefined) throw new Error(`${path} has no cluster for its current context`)
+  if (cluster === undefined) throw new Error(`${path}: the current context has no cluster`)
   if (user['exec'] !== undefined || user['auth-provider'] !== undefined) {
     throw new Error(`${path}: credential plugins are not supported; use a certificate or a token`)
   }

@@ -83,7 +83,7 @@ describe('an informer', () => {
   })
 
   for (const how of ['event', 'response'] as const) {
-    it(`lists again when the watch is too old (410 as ${how}), and loses what is gone`, async () => {
+    it(`lists again when the watch has expired (410 as ${how}), and loses what is gone`, async () => {
       api.put('a')
       api.put('b')
       informer.start()

@@ -104,7 +104,7 @@ export class Informer {
       this.#replace(listed.items)
       return listed.resourceVersion
     }
-    if (!kind.isOptional) throw new KubeError(404, `the API server has no ${kind.plural}`)
+    if (!kind.isOptional) throw new KubeError(404, `the API server does not serve ${kind.plural}`)
     this.#version = undefined
     this.#replace([])
     return undefined
@@ -175,7 +175,7 @@ export class Informer {
           this.#failures = 0
           this.#apply(event.type, object)
         })
-        if (!isExpired) this.#deps.onRestart(this.kind, 'closed', 'the server ended the watch')
+        if (!isExpired) this.#deps.onRestart(this.kind, 'closed', 'the API server closed the watch')
       } catch (error) {
         if (signal.aborted) return
         const status = error instanceof KubeError ? error.status : 0
@@ -185,7 +185,7 @@ export class Informer {
       }
       if (signal.aborted) return
       if (isExpired) {
-        this.#deps.onRestart(this.kind, 'expired', 'the watch is too old')
+        this.#deps.onRestart(this.kind, 'expired', 'the watch has expired')
         return
       }
       // A server that ends every watch at once must not be asked in a tight loop.

@@ -152,7 +152,7 @@ describe('deploying a Gateway', () => {
     api.write('services/web', { metadata: { uid: 'theirs' } } as Stored)
     api.catchUp()
     const { failures, applied } = await deploy()
-    assert.match(failures.join(), /^Service shop\/web: there is one that belongs to somebody else/)
+    assert.match(failures.join(), /^Service shop\/web: an object with this name exists/)
     assert.equal(applied.length, ALL - 1)
     const { deleted } = await deploy({ ports: [] })
     assert.deepEqual(deleted, [])
@@ -208,7 +208,10 @@ describe('deploying a Gateway', () => {
     // They see only what is labelled as a Gateway's.
     api.write('serviceaccounts/web', { metadata: { uid: 'theirs' } } as Stored)
     const { failures, applied } = await deploy()
-    assert.match(failures.join(), /^ServiceAccount shop\/web: .* belongs to somebody else/)
+    assert.match(
+      failures.join(),
+      /^ServiceAccount shop\/web: .* that the controller does not manage/,
+    )
     assert.equal(applied.length, ALL - 1)
     assert.ok(!api.requests.includes('PATCH serviceaccounts/web'))
   })

@@ -146,7 +146,9 @@ export class Deployer {
     const hash = hashOf(object)
     const found = live ?? (await this.#find(object.kind as Kind, namespace, name))
     if (found !== undefined && !isOwned(found, gateway)) {
-      throw new Error('there is one that belongs to somebody else; rename or delete it')
+      throw new Error(
+        'an object with this name exists that the controller does not manage; rename or delete it',
+      )
     }
     if (this.#isSettled(title, object, hash, live)) return
     const annotated = withAnnotation(object, hash)

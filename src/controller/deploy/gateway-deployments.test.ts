@@ -130,7 +130,7 @@ describe('the proxies of all Gateways', () => {
     await deploy(all('debug'))
     assert.deepEqual(api.writes, ['PATCH ConfigMap apps/a', 'PATCH Deployment apps/a'])
     assert.equal(await deploy([gatewayOf('a'), classed]), false)
-    assert.match(deployments.failuresOf('apps/a').join(), /no ProxyParameters infra\/p/)
+    assert.match(deployments.failuresOf('apps/a').join(), /ProxyParameters infra\/p not found/)
     assert.deepEqual(api.writes, [])
   })
 

@@ -47,9 +47,14 @@ describe('what proxies of a Gateway depend on', () => {
   })
 
   for (const [what, own, ofClass, message] of [
-    ['another kind', { ...REF, kind: 'ConfigMap' }, undefined, /names a ConfigMap/],
-    ['another group', { ...REF, group: 'x' }, undefined, /not a ProxyParameters/],
-    ['one that is not there', { ...REF, name: 'no' }, undefined, /no ProxyParameters shop\/no/],
+    ['another kind', { ...REF, kind: 'ConfigMap' }, undefined, /not a ConfigMap/],
+    ['another group', { ...REF, group: 'x' }, undefined, /must reference a ProxyParameters/],
+    [
+      'one that is not there',
+      { ...REF, name: 'no' },
+      undefined,
+      /ProxyParameters shop\/no not found/,
+    ],
     [
       'one of another namespace',
       { ...REF, name: 'class', namespace: 'system' },

@@ -48,11 +48,14 @@ export function inputsOf(
     if (ref === undefined) continue
     const { group, kind, namespace, name } = ref
     if (group !== 'portcullis.dev' || kind !== 'ProxyParameters') {
-      return { invalid: `${place}: parametersRef names a ${kind}.${group}, not a ProxyParameters` }
+      return {
+        invalid: `${place}: parametersRef must reference a ProxyParameters, not a ${kind}.${group}`,
+      }
     }
     if (namespace === undefined) return { invalid: `${place}: parametersRef has no namespace` }
     const found = parametersNamed(namespace, name)
-    if (found === undefined) return { invalid: `${place}: no ProxyParameters ${namespace}/${name}` }
+    if (found === undefined)
+      return { invalid: `${place}: ProxyParameters ${namespace}/${name} not found` }
     parameters.push(found)
   }
   const { labels, annotations } = infrastructure

@@ -86,22 +86,22 @@ describe('Programmed', () => {
     [
       'there is no address',
       programmed(gateway, [done], { addresses: [] }),
-      'False AddressNotAssigned: its Service has no address yet',
+      'False AddressNotAssigned: the Service has no address yet',
     ],
     [
       'it has an address, but not one that it asks for',
       programmed(gateway, [done], { missing: ['192.0.2.9', '192.0.2.10'] }),
-      'False AddressNotUsable: its Service is not given 192.0.2.9, 192.0.2.10',
+      'False AddressNotUsable: the Service has not been assigned 192.0.2.9, 192.0.2.10',
     ],
     [
       'it has no address, and asks for one',
       programmed(gateway, [done], { addresses: [], missing: ['192.0.2.9'] }),
-      'False AddressNotUsable: its Service is not given 192.0.2.9',
+      'False AddressNotUsable: the Service has not been assigned 192.0.2.9',
     ],
     [
       'proxies cannot be deployed',
       programmed(gateway, [], { addresses: [], failures: ['Service apps/edge: taken'] }),
-      'False NoResources: its proxies: Service apps/edge: taken',
+      'False NoResources: cannot deploy the proxies: Service apps/edge: taken',
     ],
     [
       'something of them cannot be deployed, but they serve',
@@ -179,7 +179,7 @@ describe('Programmed', () => {
     const bad = { ...accepted, status: 'False', reason: 'Invalid' } as const
     const status = { ...gateway, conditions: [bad] }
     assert.equal(programmed(status, []), 'False Invalid: not accepted')
-    assert.match(programmed(status, [done]), /^False Invalid: not accepted: its proxies stay/)
+    assert.match(programmed(status, [done]), /^False Invalid: not accepted: its proxies remain/)
   })
 })
 
@@ -193,7 +193,7 @@ describe('RulesHealthy', () => {
       ['False', 'NeverMatches', 'spec.traffic.x: no (PC0701)'],
     )
   })
-  it('is false for a policy that is not accepted: nothing passes what it guards', () => {
+  it('is false for a policy that is not accepted: all requests that it guards are denied', () => {
     const none = () => undefined
     const [ancestor] = policy.ancestors ?? []
     const wrong = {
@@ -208,7 +208,7 @@ describe('RulesHealthy', () => {
     const found = made.ancestors?.[0]?.conditions.find(({ type }) => type === 'RulesHealthy')
     assert.deepEqual(
       [found?.status, found?.reason, found?.message],
-      ['False', 'Invalid', 'nothing passes what it guards: no (PC0107)'],
+      ['False', 'Invalid', 'all requests that it guards are denied: no (PC0107)'],
     )
   })
 })

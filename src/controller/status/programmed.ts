@@ -93,8 +93,8 @@ function pending(condition: Condition, { message }: Refusal): Condition {
 function notAccepted(proxies: Proxies | undefined): string {
   if (proxies === undefined || runningOf(proxies).length === 0) return 'not accepted'
   return (
-    'not accepted: its proxies stay as they were deployed, ' +
-    'and get changes of listeners, routes and policies'
+    'not accepted: its proxies remain as deployed ' +
+    'and receive changes to listeners, routes and policies'
   )
 }
 
@@ -116,7 +116,7 @@ const MAX_REJECTIONS = 10
 
 function served(proxies: Proxies | undefined, since: Since | undefined): Verdict {
   if (proxies === undefined || since === undefined) {
-    return refuse('Pending', 'it is not translated yet')
+    return refuse('Pending', 'not translated yet')
   }
   const { states, deployment } = proxies
   const [failure] = deployment.failures
@@ -125,11 +125,11 @@ function served(proxies: Proxies | undefined, since: Since | undefined): Verdict
   const isServed = doneOf(proxies, since) > 0
   // Replicas tell of their proxies a little later, but none is ready without a configuration.
   if (isReachable && (isServed || (states.length === 0 && deployment.isReady))) return OK
-  if (failure !== undefined) return refuse('NoResources', `its proxies: ${failure}`)
+  if (failure !== undefined) return refuse('NoResources', `cannot deploy the proxies: ${failure}`)
   if (missing.length > 0) {
-    return refuse('AddressNotUsable', `its Service is not given ${missing.join(', ')}`)
+    return refuse('AddressNotUsable', `the Service has not been assigned ${missing.join(', ')}`)
   }
-  if (!isReachable) return refuse('AddressNotAssigned', 'its Service has no address yet')
+  if (!isReachable) return refuse('AddressNotAssigned', 'the Service has no address yet')
   return refuse('Pending', countOf(proxies, since))
 }
 
@@ -189,7 +189,7 @@ function healthOf(
 ): Verdict {
   const accepted = conditions.find(({ type }) => type === 'Accepted')
   if (accepted?.status === 'False') {
-    return refuse('Invalid', `nothing passes what it guards: ${accepted.message}`)
+    return refuse('Invalid', `all requests that it guards are denied: ${accepted.message}`)
   }
   if (findings.length === 0) return OK
   return refuse('NeverMatches', renderStatus(findings, { object: title }))
@@ -201,7 +201,7 @@ function programmed(
   since: Since | undefined,
 ): Condition {
   if (proxies === undefined || since === undefined) {
-    return conditionOf('Programmed', refuse('Pending', 'it is not delivered yet'))
+    return conditionOf('Programmed', refuse('Pending', 'not delivered yet'))
   }
   const rejected = proxies.states.flatMap(({ outcome }) => {
     const all = outcome?.rejections.flatMap(({ diagnostics }) => diagnostics) ?? []

@@ -107,7 +107,7 @@ export class BackendTlsPolicies {
     const winner = this.#losers.get(policy)
     const { verdict, resolved } = this.#authorities(policy)
     const conflict: Verdict =
-      winner === undefined ? OK : refuse('Conflicted', `${winner} is older and has this target`)
+      winner === undefined ? OK : refuse('Conflicted', `${winner} is older and has the same target`)
     return [
       conditionOf('Accepted', firstRefusal([conflict, verdict])),
       conditionOf('ResolvedRefs', resolved),
@@ -137,7 +137,7 @@ export class BackendTlsPolicies {
     const { caCertificateRefs, wellKnownCACertificates } = policy.value.spec.validation
     if (caCertificateRefs.length === 0) {
       if (wellKnownCACertificates === 'System') return { verdict: OK, resolved: OK }
-      const verdict = refuse('Invalid', 'only the authorities of the system are well known')
+      const verdict = refuse('Invalid', 'wellKnownCACertificates must be `System`')
       return { verdict, resolved: OK }
     }
     const from = { group: GATEWAY_API, kind: 'BackendTLSPolicy', namespace: policy.namespace }

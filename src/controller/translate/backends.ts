@@ -65,7 +65,7 @@ export function makeBackend(deps: BackendDeps, recipe: Recipe): Backend {
 function gone(recipe: Exclude<Recipe, { readonly kind: 'made' }>): Backend {
   const { kind, namespace, name } = recipe
   const about = { kind, key: `${namespace}/${name}` }
-  const diagnostics = [complaint(about, '', 'PC0702', `there is no ${kind} ${about.key}`)]
+  const diagnostics = [complaint(about, '', 'PC0702', `${kind} ${about.key} not found`)]
   const origin = originOf(about, '')
   return { kind: 'invalid', name: backendName(recipe), origin, policies: [], diagnostics }
 }

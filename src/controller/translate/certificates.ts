@@ -23,24 +23,30 @@ export function readCertificate(
   const namespace = ref.namespace ?? from.namespace
   const key = `${namespace}/${ref.name}`
   if (ref.group !== '' || ref.kind !== 'Secret') {
-    return refuse(invalid, `a certificate is a Secret, not a ${ref.kind} of \`${ref.group}\``)
+    return refuse(
+      invalid,
+      `a certificate must reference a Secret, not a ${ref.kind} of \`${ref.group}\``,
+    )
   }
   if (!view.isGranted(from, { group: '', kind: 'Secret', namespace, name: ref.name })) {
-    return refuse('RefNotPermitted', `no ReferenceGrant in ${namespace} allows the Secret ${key}`)
+    return refuse(
+      'RefNotPermitted',
+      `no ReferenceGrant in ${namespace} allows the reference to Secret ${key}`,
+    )
   }
   const entries = view.secretEntries(namespace, ref.name)
   if (entries === undefined && view.assumesMissing) {
     view.assume('Secret', key)
     return { ok: true, certificate: undefined }
   }
-  if (entries === undefined) return refuse(invalid, `there is no Secret ${key}`)
+  if (entries === undefined) return refuse(invalid, `Secret ${key} not found`)
   const cert = entries.get('tls.crt')
   const secret = entries.get('tls.key')
   if (cert === undefined || secret === undefined) {
-    return refuse(invalid, `the Secret ${key} needs both tls.crt and tls.key`)
+    return refuse(invalid, `Secret ${key} must contain tls.crt and tls.key`)
   }
   const problem = problemOf(cert, secret)
-  if (problem !== undefined) return refuse(invalid, `the Secret ${key}: ${problem}`)
+  if (problem !== undefined) return refuse(invalid, `Secret ${key}: ${problem}`)
   return {
     ok: true,
     certificate: { cert: { text: cert }, key: sealSecret(secret, `Secret ${key}`) },
@@ -62,20 +68,27 @@ export function readAuthorities(
   const namespace = ref.namespace ?? from.namespace
   const key = `${namespace}/${ref.name}`
   if (ref.group !== '' || !['ConfigMap', 'Secret'].includes(ref.kind)) {
-    return refuse(reasons.kind, `authorities are in a ConfigMap or a Secret, not in a ${ref.kind}`)
+    return refuse(
+      reasons.kind,
+      `CA certificates must reference a ConfigMap or a Secret, not a ${ref.kind}`,
+    )
   }
   if (!view.isGranted(from, { group: '', kind: ref.kind, namespace, name: ref.name })) {
-    return refuse('RefNotPermitted', `no ReferenceGrant in ${namespace} allows ${ref.kind} ${key}`)
+    return refuse(
+      'RefNotPermitted',
+      `no ReferenceGrant in ${namespace} allows the reference to ${ref.kind} ${key}`,
+    )
   }
   const entries =
     ref.kind === 'ConfigMap'
       ? view.configEntries(namespace, ref.name)
       : view.secretEntries(namespace, ref.name)
-  if (entries === undefined) return refuse(reasons.invalid, `there is no ${ref.kind} ${key}`)
+  if (entries === undefined) return refuse(reasons.invalid, `${ref.kind} ${key} not found`)
   const text = entries.get('ca.crt')
   if (text === undefined) return refuse(reasons.invalid, `${ref.kind} ${key} has no ca.crt`)
   const isGood = certificatesIn(text).every(isCertificate) && certificatesIn(text).length > 0
-  if (!isGood) return refuse(reasons.invalid, `ca.crt of ${ref.kind} ${key} has no certificate`)
+  if (!isGood)
+    return refuse(reasons.invalid, `ca.crt of ${ref.kind} ${key} contains no certificate`)
   return { ok: true, text }
 }
 
@@ -94,15 +107,15 @@ function problemOf(cert: string, key: string): string | undefined {
 
 function look(cert: string, key: string): string | undefined {
   if (certificatesIn(cert).length === 0 || !certificatesIn(cert).every(isCertificate)) {
-    return 'tls.crt has no certificate in PEM form'
+    return 'tls.crt contains no certificate in PEM format'
   }
   try {
     const own = createPrivateKey(key)
     return new X509Certificate(cert).checkPrivateKey(own)
       ? undefined
-      : 'tls.key does not belong to tls.crt'
+      : 'tls.key does not match tls.crt'
   } catch {
-    return 'tls.key has no private key in PEM form'
+    return 'tls.key contains no private key in PEM format'
   }
 }
 

@@ -49,7 +49,7 @@ const objectRef = z.strictObject({
 export function refOf(kind: string, field: string, ref: unknown): z.output<typeof objectRef> {
   const parsed = objectRef.safeParse(ref)
   if (parsed.success) return parsed.data
-  throw new NotConvertible(kind, field, 'PC0701', 'this is not a reference: `name` is required')
+  throw new NotConvertible(kind, field, 'PC0701', 'not a valid reference: `name` is required')
 }
 
 export function isFields(value: unknown): value is Fields {

@@ -10,7 +10,7 @@ import { type ClusterView, complaint, originOf, type Party, type Read } from './
 /** Why an XBackend cannot be served, whoever refers to it. */
 export function verdictOfXBackend(view: ClusterView, read: Read<XBackendObject>): Verdict {
   if (read.value.spec.protocol === 'MCP') {
-    return refuse('UnsupportedProtocol', 'servers of MCP are served by a ProxyBackend')
+    return refuse('UnsupportedProtocol', 'MCP servers require a ProxyBackend')
   }
   return tlsOf(view, read).verdict
 }
@@ -50,7 +50,7 @@ function tlsOf(
   const isKnown = caCertificateRefs.length > 0 || wellKnownCACertificates === 'System'
   const known = isKnown
     ? OK
-    : refuse('NoValidCACertificate', 'only the authorities of the system are well known')
+    : refuse('NoValidCACertificate', 'wellKnownCACertificates must be `System`')
   const client = clientOf(view, from, tls)
   const verdict = firstRefusal([known, ...read, client])
   if (!verdict.ok) return { verdict }
@@ -72,5 +72,5 @@ function clientOf(
 ): ReturnType<typeof readCertificate> {
   if (mode !== 'ClientAndServer') return { ok: true, certificate: undefined }
   if (ref !== undefined) return readCertificate(view, from, ref)
-  return refuse('InvalidClientCertificateRef', 'there is no certificate to show')
+  return refuse('InvalidClientCertificateRef', 'no client certificate is configured')
 }

@@ -50,7 +50,7 @@ export function readFilters(
   for (const [index, filter] of filters.entries()) {
     const at = `${field}[${index}]`
     if (!context.types.includes(filter.type)) {
-      problem ??= refuse('UnsupportedValue', `the filter ${filter.type} is not supported here`)
+      problem ??= refuse('UnsupportedValue', `filter ${filter.type} is not supported here`)
       continue
     }
     switch (filter.type) {
@@ -110,14 +110,14 @@ export function readFilters(
 function incompatible(filters: readonly Filter[]): Refusal | undefined {
   const types = filters.map(({ type }) => type)
   if (types.includes('RequestRedirect') && types.includes('URLRewrite')) {
-    return refuse('IncompatibleFilters', 'RequestRedirect and URLRewrite exclude each other')
+    return refuse('IncompatibleFilters', 'RequestRedirect and URLRewrite are mutually exclusive')
   }
   const twice = types.find(
     (type, index) => type !== 'RequestMirror' && types.indexOf(type) !== index,
   )
   return twice === undefined
     ? undefined
-    : refuse('IncompatibleFilters', `the filter ${twice} is given twice`)
+    : refuse('IncompatibleFilters', `duplicate filter ${twice}`)
 }
 
 function redirectOf({ scheme, hostname, port, path, statusCode }: Redirect = { statusCode: 302 }) {

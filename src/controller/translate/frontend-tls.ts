@@ -48,7 +48,7 @@ function read(
   const texts = all.flatMap((one) => (one.ok ? [one.text] : []))
   const resolved = firstRefusal(all)
   if (texts.length === 0) {
-    const message = 'none of the authorities that clients must be certified by can be read'
+    const message = 'none of the CA certificates for client validation can be read'
     return { clients: undefined, accepted: refuse('NoValidCACertificate', message), resolved }
   }
   const ca = { text: texts.join('\n') }

@@ -121,7 +121,7 @@ export class GatewayState {
   }
 
   get draft(): GatewayDraft {
-    if (this.#own === undefined) throw new Error(`${this.key} is not a Gateway of ours`)
+    if (this.#own === undefined) throw new Error(`${this.key} is not managed by this controller`)
     return this.#own.draft
   }
 

@@ -98,11 +98,11 @@ function draftGateway(
   const drafts = sets.map((set): SetDraft => {
     const { namespaces } = read.value.spec.allowedListeners
     const isAllowed = isNamespaceAllowed(view, namespaces, read.namespace, set.namespace)
-    const message = `the Gateway ${read.key} allows no ListenerSet of the namespace ${set.namespace}`
+    const message = `Gateway ${read.key} does not allow ListenerSets from namespace ${set.namespace}`
     const verdict = isAllowed ? OK : refuse('NotAllowed', message)
     const parent: Verdict = accepted.ok
       ? OK
-      : refuse('ParentNotAccepted', `the Gateway ${read.key} is not accepted`)
+      : refuse('ParentNotAccepted', `Gateway ${read.key} is not accepted`)
     return { read: set, accepted: firstRefusal([verdict, parent]) }
   })
   const allowed = drafts.filter((draft) => draft.accepted.ok)
@@ -140,9 +140,7 @@ export function partLevel(view: ClusterView, key: string): 'backend' | 'provider
 function setVerdict({ read, accepted }: SetDraft, listeners: readonly PlacedListener[]): Verdict {
   if (!accepted.ok) return accepted
   const own = listeners.filter(({ owner }) => owner === read)
-  return own.some(isServed)
-    ? OK
-    : refuse('ListenersNotValid', 'none of its listeners can be served')
+  return own.some(isServed) ? OK : refuse('ListenersNotValid', 'none of its listeners is valid')
 }
 
 function acceptance(deps: GatewayDeps, { value, namespace }: Read<GatewayObject>): Verdict {
@@ -150,9 +148,9 @@ function acceptance(deps: GatewayDeps, { value, namespace }: Read<GatewayObject>
   const { infrastructure, addresses } = value.spec
   if (gatewayNamespaces !== undefined && !gatewayNamespaces.includes(namespace)) {
     const message =
-      `proxies may not be deployed in the namespace ${namespace}: ` +
+      `the controller is not permitted to deploy proxies in namespace ${namespace}: ` +
       `rbac.gatewayNamespaces lists ${gatewayNamespaces.join(', ')}; ` +
-      'proxies that run there get no more changes and are to be deleted'
+      'existing proxies there no longer receive changes; delete them'
     return refuse('Invalid', message)
   }
   const ref = infrastructure?.parametersRef
@@ -160,13 +158,13 @@ function acceptance(deps: GatewayDeps, { value, namespace }: Read<GatewayObject>
     const isKnown = ref.group === PORTCULLIS && ref.kind === 'ProxyParameters'
     const found = isKnown && view.get('ProxyParameters', proxyParameters, namespace, ref.name)
     if (!found) {
-      const message = `there is no ${ref.kind} ${namespace}/${ref.name} of \`${ref.group}\``
+      const message = `${ref.kind} ${namespace}/${ref.name} of \`${ref.group}\` not found`
       return refuse('InvalidParameters', message)
     }
   }
   const odd = addresses.find(({ type }) => type !== 'IPAddress' && type !== 'Hostname')
   if (odd !== undefined) {
-    return refuse('UnsupportedAddress', `addresses of the type ${odd.type} are not supported`)
+    return refuse('UnsupportedAddress', `addresses of type ${odd.type} are not supported`)
   }
   return OK
 }

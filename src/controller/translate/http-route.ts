@@ -75,7 +75,7 @@ function httpRule(read: Read, rule: HttpRule, index: number): RuleDraft {
   const { name, filters, backendRefs } = rule
   const redirects = filters.some(({ type }) => type === 'RequestRedirect')
   if (redirects && backendRefs.length > 0) {
-    problem ??= refuse('IncompatibleFilters', 'a redirect does not go on to backendRefs')
+    problem ??= refuse('IncompatibleFilters', 'a redirect cannot have backendRefs')
   }
   const prefixed = filters.find(
     ({ requestRedirect, urlRewrite }) =>
@@ -83,10 +83,7 @@ function httpRule(read: Read, rule: HttpRule, index: number): RuleDraft {
   )
   const isPrefix = rule.matches.every(({ path }) => path.type === 'PathPrefix')
   if (prefixed !== undefined && !isPrefix) {
-    problem ??= refuse(
-      'IncompatibleFilters',
-      'ReplacePrefixMatch goes with PathPrefix matches only',
-    )
+    problem ??= refuse('IncompatibleFilters', 'ReplacePrefixMatch requires PathPrefix matches')
   }
   const matched = matchesOf(rule.matches, httpMatch)
   problem ??= matched.problem
@@ -155,13 +152,13 @@ function pathOf({ type, value }: HttpMatch['path']): Part<PathMatch> {
   if (type === 'RegularExpression') {
     return REGEX.safeParse(value).success
       ? { value: { kind: 'regex', value } }
-      : refuse('UnsupportedValue', `\`${value}\` is not a regular expression of RE2`)
+      : refuse('UnsupportedValue', `\`${value}\` is not a valid RE2 regular expression`)
   }
   if (type !== 'Exact' && type !== 'PathPrefix') {
-    return refuse('UnsupportedValue', `the path match ${type} is not supported`)
+    return refuse('UnsupportedValue', `path match type ${type} is not supported`)
   }
   const path = PATH.safeParse(value)
-  if (!path.success) return refuse('UnsupportedValue', `no request has the path \`${value}\``)
+  if (!path.success) return refuse('UnsupportedValue', `no request can have path \`${value}\``)
   if (type === 'Exact') return { value: { kind: 'exact', value: path.data } }
   // `/a/` and `/a` have the same paths below them.
   return { value: { kind: 'prefix', value: path.data.replace(/(?<=.)\/+$/, '') } }
@@ -184,11 +181,11 @@ function valuesOf(
 function valueMatchOf({ type, value }: ValueMatchSpec, name: string): Part<ValueMatch | undefined> {
   if (type === 'Exact') return { value: { name, kind: 'exact', value } }
   if (type !== 'RegularExpression') {
-    return refuse('UnsupportedValue', `the match ${type} is not supported`)
+    return refuse('UnsupportedValue', `match type ${type} is not supported`)
   }
   return REGEX.safeParse(value).success
     ? { value: { name, kind: 'regex', value } }
-    : refuse('UnsupportedValue', `\`${value}\` is not a regular expression of RE2`)
+    : refuse('UnsupportedValue', `\`${value}\` is not a valid RE2 regular expression`)
 }
 
 /** `/service/method`: both, the one or the other. */
@@ -211,11 +208,11 @@ function grpcPath(match: GrpcMatch['method']): Part<PathMatch> {
     return { value: { kind: 'regex', value: `/[^/]+/${escaped}` } }
   }
   if (type !== 'RegularExpression') {
-    return refuse('UnsupportedValue', `the method match ${type} is not supported`)
+    return refuse('UnsupportedValue', `method match type ${type} is not supported`)
   }
   const any = '[^/]+'
   const value = `/(?:${service === '' ? any : service})/(?:${method === '' ? any : method})`
   return REGEX.safeParse(value).success
     ? { value: { kind: 'regex', value } }
-    : refuse('UnsupportedValue', `\`${value}\` is not a regular expression of RE2`)
+    : refuse('UnsupportedValue', `\`${value}\` is not a valid RE2 regular expression`)
 }

@@ -32,9 +32,10 @@ export function pickerOf(
     view.assume(kind, `${namespace}/${name}`)
     return { ok: true, service: undefined, port: { port: number, protocol: 'TCP' } }
   }
-  if (found === undefined) return wrong(`there is no ${what}`)
+  if (found === undefined) return wrong(`${what} not found`)
   // It may lead out of the cluster, to whatever its owner can only name.
-  if (found.value.spec.type === 'ExternalName') return wrong(`${what} is an ExternalName`)
+  if (found.value.spec.type === 'ExternalName')
+    return wrong(`${what} is of type ExternalName, which is not supported`)
   const port = found.value.spec.ports.find((one) => one.port === number)
   return port === undefined
     ? wrong(`${what} has no port ${number}`)

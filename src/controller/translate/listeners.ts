@@ -81,21 +81,21 @@ export function placeListeners(
 function acceptance({ reservedPorts }: ListenerContext, spec: ListenerSpec): Verdict {
   const { protocol, tls, port } = spec
   if (routeKindsOf(spec).length === 0) {
-    const known = 'HTTP, HTTPS, TLS and TCP are supported'
-    return refuse('UnsupportedProtocol', `the protocol ${protocol} is not supported; ${known}`)
+    const known = 'available: HTTP, HTTPS, TLS, TCP'
+    return refuse('UnsupportedProtocol', `protocol ${protocol} is not supported; ${known}`)
   }
   if (reservedPorts.has(port)) {
-    return refuse('PortUnavailable', `the proxy itself listens on port ${port}`)
+    return refuse('PortUnavailable', `port ${port} is reserved for the proxy`)
   }
   if (protocol === 'HTTPS' && tls?.mode === 'Passthrough') {
     return refuse(
       'UnsupportedValue',
-      'HTTPS is terminated; use the protocol TLS to pass it through',
+      'HTTPS is always terminated; use protocol TLS for passthrough',
     )
   }
   const [option] = Object.keys(tls?.options ?? {})
   if (option !== undefined) {
-    return refuse('UnsupportedValue', `tls.options has \`${option}\`, which is not supported`)
+    return refuse('UnsupportedValue', `TLS option \`${option}\` is not supported`)
   }
   return OK
 }
@@ -113,7 +113,7 @@ function kindsAllowed(spec: ListenerSpec) {
       ? OK
       : refuse(
           'InvalidRouteKinds',
-          `a listener with the protocol ${spec.protocol} takes no ${wrong.kind} of \`${wrong.group}\``,
+          `a listener with protocol ${spec.protocol} does not support ${wrong.kind} of \`${wrong.group}\``,
         )
   return { supported: kinds.filter(isPossible).map(({ kind }) => kind), verdict }
 }
@@ -125,7 +125,7 @@ function certificatesOf(view: ClusterView, owner: ListenerOwner, { protocol, tls
   if (!isTerminated) return { found, verdict: OK, isAssumed }
   const refs = tls?.certificateRefs ?? []
   if (refs.length === 0) {
-    const message = 'TLS is terminated here, and tls.certificateRefs names no certificate'
+    const message = 'tls.certificateRefs is required because TLS is terminated'
     return { found, verdict: refuse('InvalidCertificateRef', message), isAssumed }
   }
   const from = { group: GATEWAY_API, kind: owner.kind, namespace: owner.namespace }
@@ -171,13 +171,13 @@ function conflictWith(
   const same = rivals.filter((rival) => rival.spec.port === spec.port)
   const other = same.find((rival) => layerOf(rival.spec) !== layerOf(spec))
   if (other !== undefined) {
-    const message = `port ${spec.port} has the protocol ${other.spec.protocol} already`
+    const message = `port ${spec.port} already has protocol ${other.spec.protocol}`
     return refuse('ProtocolConflict', message)
   }
   const twin = same.find((rival) => rival.hostname === hostname)
   if (twin === undefined) return undefined
   const name = hostname === undefined ? 'every hostname' : `\`${hostname}\``
-  return refuse('HostnameConflict', `another listener on port ${spec.port} serves ${name} already`)
+  return refuse('HostnameConflict', `another listener on port ${spec.port} already serves ${name}`)
 }
 
 /** Those of one layer can share a port, by hostname. */
@@ -201,7 +201,7 @@ export function toListener(placed: PlacedListener): Listener | undefined {
     return { ...identity, protocol, port, tls: { mode: 'Passthrough' } }
   }
   if (isWithout || (!resolved.ok && CLIENT_REASONS.has(resolved.reason))) {
-    const message = resolved.ok ? 'there is no certificate' : resolved.message
+    const message = resolved.ok ? 'no certificate' : resolved.message
     const diagnostics: readonly Diagnostic[] = [
       complaint(owner, `spec.listeners[${index}].tls`, 'PC0706', message),
     ]

@@ -62,12 +62,12 @@ class ServerReader {
     const spec = server ?? openapi
     const kinds = [server, openapi, target.selector].filter((one) => one !== undefined)
     if (kinds.length !== 1) {
-      return this.#complain(field, 'exactly one of `static`, `openapi` and `selector` is set')
+      return this.#complain(field, 'set exactly one of `static`, `openapi` and `selector`')
     }
     // Guessing which of several Services are meant would open what nobody named.
     if (spec === undefined) {
-      const message = 'servers by labels are not supported'
-      return this.#complain(`${field}.selector`, message, 'name each with `static`')
+      const message = 'selecting servers by label is not supported'
+      return this.#complain(`${field}.selector`, message, 'list each server with `static`')
     }
     const at = `${field}.${server === undefined ? 'openapi' : 'static'}`
     const address = this.#address(spec, at)
@@ -90,10 +90,10 @@ class ServerReader {
 
   #checkName(name: string, field: string): void {
     if (!NAME.test(name)) {
-      const hint = 'use letters, digits and . / -; begin with a letter or a digit'
-      this.#complain(field, `\`${name}\` cannot be the name of an MCP server`, hint)
+      const hint = 'use letters, digits and . / -, and begin with a letter or a digit'
+      this.#complain(field, `invalid MCP server name \`${name}\``, hint)
     }
-    if (this.#names.has(name)) this.#complain(field, `two servers are called \`${name}\``)
+    if (this.#names.has(name)) this.#complain(field, `duplicate server \`${name}\``)
     this.#names.add(name)
   }
 
@@ -114,14 +114,14 @@ class ServerReader {
     field: string,
   ): JsonObject {
     if ((url === undefined) === (configMapRef === undefined)) {
-      this.#complain(field, 'exactly one of `configMapRef` and `url` is set')
+      this.#complain(field, 'set exactly one of `configMapRef` and `url`')
       return {}
     }
     if (configMapRef === undefined) return { schema: { url: url as string } }
     const text = this.#entry(configMapRef, `${field}.configMapRef`)
     const problem = text === undefined ? undefined : readDocument(text)
     if (typeof problem === 'string') {
-      this.#complain(`${field}.configMapRef`, `this is not a document of OpenAPI 3: ${problem}`)
+      this.#complain(`${field}.configMapRef`, `not an OpenAPI 3 document: ${problem}`)
     }
     return { schema: { text: text ?? '' } }
   }
@@ -131,8 +131,8 @@ class ServerReader {
     const text = this.#entry(configMapRef, at)
     const problem = text === undefined ? undefined : readPinFile(text)
     if (typeof problem === 'string') {
-      const hint = 'write it with `portcullis pin`'
-      this.#complain(at, `the entry is not a file of pins: ${problem}`, hint)
+      const hint = 'create it with `portcullis pin`'
+      this.#complain(at, `the entry is not a pin file: ${problem}`, hint)
     }
     return { mode, file: { text: text ?? '' } }
   }
@@ -141,7 +141,7 @@ class ServerReader {
     const text = this.#deps.configEntry(name, key)
     if (text !== undefined) return text
     const where = `${this.#read.namespace}/${name}`
-    const message = `there is no entry \`${key}\` in a ConfigMap ${where}`
+    const message = `entry \`${key}\` of ConfigMap ${where} not found`
     this.problems.push(complaint(this.#read, field, 'PC0702', message))
     return undefined
   }

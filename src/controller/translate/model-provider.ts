@@ -141,7 +141,7 @@ function addressOf(view: ClusterView, read: Model, kind: Kind): Address | Proble
     const { kind: what, name, namespace = read.namespace, port } = backendRef
     const isService = backendRef.group === '' && what === 'Service'
     if (!verdict.ok || !isService || port === undefined) {
-      const message = verdict.ok ? 'only a Service with a port can serve a model' : verdict.message
+      const message = verdict.ok ? 'a model requires a Service with a port' : verdict.message
       const code = !verdict.ok && verdict.reason === 'RefNotPermitted' ? 'PC0703' : 'PC0702'
       return { problem: complaint(read, field, code, message) }
     }
@@ -150,13 +150,13 @@ function addressOf(view: ClusterView, read: Model, kind: Kind): Address | Proble
   if (spec.baseURL !== undefined) {
     const parsed = parseBaseUrl(spec.baseURL)
     if (parsed !== undefined) return parsed
-    return { problem: complaint(read, 'spec.baseURL', 'PC0704', 'this is not a URL of an API') }
+    return { problem: complaint(read, 'spec.baseURL', 'PC0704', 'not a valid API URL') }
   }
   if (kind.endpoint !== undefined) return { endpoint: kind.endpoint }
   const host = PROVIDERS.find(({ name }) => name === kind.name)?.host(kind.options)
   if (host === undefined) {
-    const message = 'the address of this provider does not follow from what is said of it'
-    const hint = 'name it with `baseURL`'
+    const message = 'the address of this provider cannot be derived from its settings'
+    const hint = 'set `baseURL`'
     return { problem: complaint(read, 'spec.provider', 'PC0704', message, hint) }
   }
   return { endpoint: { host: host.toLowerCase(), port: 443, scheme: 'https' } }

@@ -133,7 +133,7 @@ function backendOf(making: Making, backend: string, offered: readonly Offered[])
     const name = spec.match.model ?? read.name
     const rival = names.get(name)
     if (rival !== undefined) {
-      const message = `ProxyModel ${rival} is older and offers \`${name}\``
+      const message = `ProxyModel ${rival} is older and already offers \`${name}\``
       const said = complaint(read, 'spec.match.model', 'PC0708', message)
       say(one, [said], refuse('Conflicted', message))
       continue
@@ -182,7 +182,7 @@ function toVirtual(
   const [routing, ...others] = ROUTINGS.filter((one) => written[one] !== undefined)
   const field = 'spec.virtualModel'
   if (routing === undefined || others.length > 0) {
-    const message = `exactly one of ${ROUTINGS.map((one) => `\`${one}\``).join(', ')} is set`
+    const message = `set exactly one of ${ROUTINGS.map((one) => `\`${one}\``).join(', ')}`
     problems.push(complaint(read, field, 'PC0704', message))
   }
   const kind = routing ?? 'weighted'

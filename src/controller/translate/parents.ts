@@ -86,7 +86,7 @@ function match(
     return isKind && isNamespaceAllowed(view, namespaces, owner.namespace, route.namespace)
   })
   if (allowed.length === 0) {
-    const message = `no listener allows routes of the kind ${route.kind} from ${route.namespace}`
+    const message = `no listener allows routes of kind ${route.kind} from namespace ${route.namespace}`
     return none('NotAllowedByListeners', message)
   }
   const lower = hostnames.map((name) => name.toLowerCase())

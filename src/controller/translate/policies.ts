@@ -173,7 +173,7 @@ export class Policies {
     const { read } = record
     const { targetRefs, targetSelectors } = read.value.spec
     if ((targetRefs === undefined) === (targetSelectors === undefined)) {
-      const message = 'exactly one of `targetRefs` and `targetSelectors` is required'
+      const message = 'set exactly one of `targetRefs` and `targetSelectors`'
       record.diagnostics.add(complaint(read, 'spec', 'PC0707', message))
     }
     for (const [index, target] of (targetRefs ?? []).entries()) {
@@ -189,7 +189,8 @@ export class Policies {
               matchLabels: target.matchLabels,
               matchExpressions: [],
             })
-      if (names.length === 0) record.missing.push(`no ${target.kind} has the labels of ${field}`)
+      if (names.length === 0)
+        record.missing.push(`no ${target.kind} matches the labels of ${field}`)
       this.#aimAt(record, field, target, names)
     }
   }
@@ -206,7 +207,7 @@ export class Policies {
     const { read } = record
     const kind = kindOf(target)
     if (kind === undefined) {
-      const message = `a policy cannot be for a ${target.kind} of \`${target.group}\``
+      const message = `a policy cannot target a ${target.kind} of \`${target.group}\``
       const hint = `available: ${Object.keys(TARGET_SCHEMAS).join(', ')}`
       record.diagnostics.add(complaint(read, field, 'PC0707', message, hint))
       return
@@ -217,7 +218,7 @@ export class Policies {
       const key = `${read.namespace}/${name}`
       const isThere = this.#view.has(kind, TARGET_SCHEMAS[kind], read.namespace, name)
       if (!isThere && !(kind === 'Service' && this.#view.assumesMissing)) {
-        record.missing.push(`there is no ${kind} ${key}`)
+        record.missing.push(`${kind} ${key} not found`)
         continue
       }
       const { sectionName, port } = target

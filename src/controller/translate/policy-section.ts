@@ -121,7 +121,7 @@ export function readOne(
   const record = POLICY_SCHEMAS.find((one) => one.kind === kind) as PolicySchema
   if (!record.sections[section]?.includes(level)) {
     const levels = record.sections[section]?.join(', ') ?? 'other sections'
-    const message = `\`${kind}\` cannot be set for this target; it is for: ${levels}`
+    const message = `\`${kind}\` cannot be set on this target; available targets: ${levels}`
     return invalid([complaint(read, field, 'PC0707', message)])
   }
   const checked = check(read, converted, record, section)

@@ -24,7 +24,8 @@ export function policyStatus(
   const { read, missing } = record
   const identity = identityOf(read)
   if (gateways.length === 0) {
-    const message = missing.length > 0 ? missing.join('; ') : 'no Gateway leads to its target'
+    const message =
+      missing.length > 0 ? missing.join('; ') : 'its target is not attached to any Gateway'
     const conditions = [
       acceptance(record, undefined),
       conditionOf('Attached', refuse('Pending', message)),
@@ -36,7 +37,7 @@ export function policyStatus(
   const left = gateways.length - MAX_ANCESTORS
   const ancestors = gateways.slice(0, MAX_ANCESTORS).map((at, index) => {
     const isLast = index === MAX_ANCESTORS - 1 && left > 0
-    const further = isLast ? `and ${left} further Gateways` : ''
+    const further = isLast ? `and ${left} more Gateways` : ''
     const message = [...missing, ...(further === '' ? [] : [further])].join('; ')
     return {
       ref: gatewayRef(at.gateway),

@@ -42,24 +42,24 @@ export function targetProblem(
   const { frontend, traffic, backend } = read.value.spec
   const refuse = (message: string, hint: string) => complaint(read, field, 'PC0707', message, hint)
   if (frontend === undefined && traffic === undefined && backend === undefined) {
-    return refuse('the policy says nothing', 'set `frontend`, `traffic` or `backend`')
+    return refuse('the policy is empty', 'set `frontend`, `traffic` or `backend`')
   }
   if (frontend !== undefined && kind !== 'Gateway') {
     return refuse(
-      `\`frontend\` is about connections and takes Gateways only; this is of the kind ${kind}`,
+      `\`frontend\` applies to connections and can target only Gateways, not a ${kind}`,
       'target the Gateway, or use `traffic`',
     )
   }
   if (frontend !== undefined && sectionName !== undefined) {
     return refuse(
-      '`frontend` is about connections, which no listener is chosen for yet',
-      'name a `port` instead of `sectionName`',
+      '`frontend` applies to connections before a listener is selected',
+      'set `port` instead of `sectionName`',
     )
   }
   if (traffic !== undefined && !TRAFFIC_TARGETS.has(kind)) {
     return refuse(
-      `\`traffic\` applies before a backend is chosen and cannot be set for the kind ${kind}`,
-      'use `backend`, or target the route that leads there',
+      `\`traffic\` applies before a backend is selected and cannot target a ${kind}`,
+      'use `backend`, or target the route to this backend',
     )
   }
   if (
@@ -67,7 +67,7 @@ export function targetProblem(
     (kind !== 'Gateway' || traffic !== undefined || backend !== undefined)
   ) {
     return refuse(
-      '`port` of a target goes with `frontend` alone',
+      '`port` of a target can be used only with `frontend`',
       'remove `port`, or split the policy',
     )
   }

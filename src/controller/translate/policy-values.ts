@@ -23,7 +23,7 @@ const authorization =
   (kind: string): Converter =>
   (value, { field }) => {
     if (isFields(value) && value['rules'] !== undefined) {
-      const hint = 'write `action` and `policy.matchExpressions`'
+      const hint = 'use `action` and `policy.matchExpressions`'
       throw new NotConvertible(kind, `${field}.rules`, 'PC0701', 'unknown field `rules`', hint)
     }
     return [{ kind, field, value }]
@@ -42,7 +42,7 @@ const calling =
 function resolved(kind: string, ref: unknown, inner: string, context: ConvertContext): string {
   const parsed = objectBackendRef.safeParse(ref)
   const at = `${context.field}.${inner}`
-  if (!parsed.success) throw new NotConvertible(kind, at, 'PC0701', 'this is not a backend')
+  if (!parsed.success) throw new NotConvertible(kind, at, 'PC0701', 'not a backend')
   const { backend, verdict } = context.resolve(parsed.data, inner)
   if (verdict.ok) return backend
   const code = verdict.reason === 'RefNotPermitted' ? 'PC0703' : 'PC0702'
@@ -130,7 +130,7 @@ const rateLimit: Converter = (value, context) => {
 const backendAuth: Converter = (value, context) => {
   const { field } = context
   const fail = (at: string, name: string, key: string): never => {
-    const message = `there is no entry \`${key}\` in a Secret ${context.namespace}/${name}`
+    const message = `entry \`${key}\` of Secret ${context.namespace}/${name} not found`
     throw new NotConvertible('backendAuth', `${field}.${at}`, 'PC0702', message)
   }
   const entry = (name: string, key: string) =>

@@ -39,7 +39,7 @@ export function toProxyBackend(
   const { static: fixed, a2a, ai, mcp, dynamicForwardProxy } = spec
   const kinds = [fixed, a2a, ai, mcp, dynamicForwardProxy].filter((one) => one !== undefined)
   if (kinds.length !== 1) {
-    const message = 'exactly one of `ai`, `mcp`, `static`, `dynamicForwardProxy` and `a2a` is set'
+    const message = 'set exactly one of `ai`, `mcp`, `static`, `dynamicForwardProxy` and `a2a`'
     return invalid([complaint(read, 'spec', 'PC0704', message)])
   }
   if (fixed?.unixPath !== undefined) return { ...identity, kind: 'unix', path: fixed.unixPath }
@@ -50,7 +50,7 @@ export function toProxyBackend(
       const own = a2a === undefined ? policies : [...policies, agentPolicy(identity)]
       return { ...identity, kind: 'host', endpoints: [endpoint], policies: own }
     }
-    const message = 'host and port are not the address of a host'
+    const message = 'host and port are not a valid address'
     return invalid([
       complaint(read, fixed === undefined ? 'spec.a2a' : 'spec.static', 'PC0704', message),
     ])
@@ -75,7 +75,7 @@ export function toProxyBackend(
     const names = made.flatMap(({ providers }) => providers.map((one) => one.name))
     const twin = names.find((one, at) => names.indexOf(one) !== at)
     if (twin !== undefined) {
-      const message = `two providers are called \`${twin}\``
+      const message = `duplicate provider \`${twin}\``
       problems.push(complaint(read, 'spec.ai', 'PC0704', message))
     }
     if (problems.length > 0) return invalid(problems)
@@ -135,7 +135,7 @@ export function unservedParts(read: Read<ProxyBackendObject>): readonly Diagnost
   })
   return (ai === undefined ? [] : providersOf(ai).flat()).flatMap(({ provider, field }) =>
     writtenOptions(provider, field, WAITING_OF_PROVIDERS).map(({ key, at }) =>
-      warn(at, `\`${key}\` is checked, but this version does nothing with it`, 'remove it'),
+      warn(at, `\`${key}\` is validated but has no effect in this version`, 'remove it'),
     ),
   )
 }
@@ -174,13 +174,13 @@ function toProvider(
   const kinds = PROVIDERS.filter((one) => provider[one.name] !== undefined)
   const kind = kinds[0] as Provider
   if (kinds.length !== 1) {
-    const message = `exactly one provider is set; available: ${PROVIDERS.map((one) => one.name).join(', ')}`
+    const message = `set exactly one provider; available: ${PROVIDERS.map((one) => one.name).join(', ')}`
     return complaint(read, `${field}.provider`, 'PC0704', message)
   }
   const [refused] = writtenOptions(spec, field, REFUSED_OF_PROVIDERS)
   if (refused !== undefined) {
     const message = `\`${refused.key}\` of a provider is not supported`
-    const hint = 'the provider would not be told of it, so it is rejected rather than ignored'
+    const hint = 'it would not reach the provider, so it is rejected rather than ignored'
     return complaint(read, refused.at, 'PC0219', message, hint)
   }
   const own = provider[kind.name] as JsonObject
@@ -188,8 +188,8 @@ function toProvider(
   const written = hostOverride ?? (publicHost === undefined ? undefined : `https://${publicHost}`)
   const endpoint = written === undefined ? undefined : endpointOf(written)
   if (endpoint === undefined) {
-    const message = `the address of this provider does not follow from what is said of \`${kind.name}\``
-    return complaint(read, field, 'PC0704', message, 'name it with `hostOverride`')
+    const message = `the address of this provider cannot be derived from \`${kind.name}\``
+    return complaint(read, field, 'PC0704', message, 'set `hostOverride`')
   }
   const level = 'provider'
   return {

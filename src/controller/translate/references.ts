@@ -96,22 +96,25 @@ function find(
   const isPool = group === INFERENCE && kind === 'InferencePool'
   const isBackend = group === PORTCULLIS && kind === 'ProxyBackend'
   if (!isService && !isEntry && !isExternal && !isPool && !isBackend) {
-    return refuse('InvalidKind', `a backend cannot be a ${kind} of \`${group}\``)
+    return refuse('InvalidKind', `a backend cannot reference a ${kind} of \`${group}\``)
   }
   const what = `${kind} ${namespace}/${name}`
   if (!view.isGranted(from, { group, kind, namespace, name })) {
-    return refuse('RefNotPermitted', `no ReferenceGrant in ${namespace} allows ${what}`)
+    return refuse(
+      'RefNotPermitted',
+      `no ReferenceGrant in ${namespace} allows the reference to ${what}`,
+    )
   }
   if (isExternal) return findXBackend(view, ref)
   if (isPool) {
     const found = view.get('InferencePool', inferencePool, namespace, name)
-    if (found === undefined) return refuse('BackendNotFound', `there is no ${what}`)
+    if (found === undefined) return refuse('BackendNotFound', `${what} not found`)
     return { kind: 'InferencePool', namespace, name }
   }
   if (isEntry) return findEntry(view, ref, what)
   if (!isService) {
     const found = view.get('ProxyBackend', proxyBackend, namespace, name)
-    if (found === undefined) return refuse('BackendNotFound', `there is no ${what}`)
+    if (found === undefined) return refuse('BackendNotFound', `${what} not found`)
     return { kind: 'ProxyBackend', namespace, name }
   }
   const found = view.get('Service', service, namespace, name)
@@ -119,8 +122,8 @@ function find(
     view.assume(kind, `${namespace}/${name}`)
     return { kind: 'Service', namespace, name, port, isAssumed: true }
   }
-  if (found === undefined) return refuse('BackendNotFound', `there is no ${what}`)
-  if (port === undefined) return refuse('BackendNotFound', `the port of ${what} is not said`)
+  if (found === undefined) return refuse('BackendNotFound', `${what} not found`)
+  if (port === undefined) return refuse('BackendNotFound', `${what} requires a port`)
   const isKnown = found.value.spec.ports.some((one) => one.port === port)
   if (!isKnown && found.value.spec.type !== 'ExternalName') {
     return refuse('BackendNotFound', `${what} has no port ${port}`)
@@ -133,7 +136,7 @@ type Placed = ObjectBackendRef & { readonly namespace: string }
 function findXBackend(view: ClusterView, { namespace, name, port }: Placed): Recipe | Refusal {
   const found = view.get('XBackend', xBackend, namespace, name)
   const what = `XBackend ${namespace}/${name}`
-  if (found === undefined) return refuse('BackendNotFound', `there is no ${what}`)
+  if (found === undefined) return refuse('BackendNotFound', `${what} not found`)
   if (port !== undefined && port !== found.value.spec.port.port) {
     return refuse('BackendNotFound', `${what} has no port ${port}`)
   }
@@ -152,10 +155,10 @@ function findEntry(view: ClusterView, ref: Placed, what: string): Recipe | Refus
     const message =
       kind === 'Hostname'
         ? `no ServiceEntry in ${namespace} has the host ${name}`
-        : `there is no ${what}`
+        : `${what} not found`
     return refuse('BackendNotFound', message)
   }
-  if (port === undefined) return refuse('BackendNotFound', `the port of ${what} is not said`)
+  if (port === undefined) return refuse('BackendNotFound', `${what} requires a port`)
   if (!found.value.spec.ports.some((one) => one.number === port)) {
     return refuse('BackendNotFound', `${what} has no port ${port}`)
   }

@@ -33,7 +33,7 @@ function jwtValue(value: unknown, context: ConvertContext): unknown {
   const { name, key = 'clientSecret' } = refOf('jwtAuthentication', at, ref)
   const text = context.view.secretEntry(context.namespace, name, key)?.trim()
   if (text === undefined) {
-    const message = `there is no entry \`${key}\` in a Secret ${context.namespace}/${name}`
+    const message = `entry \`${key}\` of Secret ${context.namespace}/${name} not found`
     throw new NotConvertible('jwtAuthentication', at, 'PC0702', message)
   }
   return { ...rest, providers, clientSecret: text }
@@ -53,11 +53,11 @@ function keySetValue(
   const at = `${field}.remote.backendRef`
   const ref = objectBackendRef.safeParse(backendRef)
   if (!ref.success || ref.data.group !== '' || ref.data.kind !== 'Service') {
-    const message = 'a key set is fetched from a Service'
+    const message = 'a key set can be fetched only from a Service'
     throw new NotConvertible(kind, at, 'PC0704', message)
   }
   if (ref.data.namespace !== undefined && ref.data.namespace !== namespace) {
-    const message = 'a key set is fetched from a Service in the namespace of the policy'
+    const message = 'a key set can be fetched only from a Service in the namespace of the policy'
     throw new NotConvertible(kind, at, 'PC0703', message)
   }
   const { name, port } = ref.data
@@ -84,7 +84,7 @@ export const a2a: Converter = (value, context) => {
   const { name, key = 'tls.key' } = refOf('a2a', at, secretRef)
   const text = view.secretEntry(namespace, name, key)
   if (text === undefined) {
-    const message = `there is no entry \`${key}\` in a Secret ${namespace}/${name}`
+    const message = `entry \`${key}\` of Secret ${namespace}/${name} not found`
     throw new NotConvertible('a2a', at, 'PC0702', message)
   }
   const signed = { sign: { ...rest, key: text } }
@@ -101,7 +101,7 @@ function basicValue(value: unknown, { field, namespace, view }: ConvertContext):
   const { name, key = '.htaccess' } = refOf('basicAuth', `${field}.secretRef`, secretRef)
   const htpasswd = view.secretEntry(namespace, name, key)
   if (htpasswd === undefined || htpasswd === '') {
-    const message = `there is no entry \`${key}\` in a Secret ${namespace}/${name}`
+    const message = `entry \`${key}\` of Secret ${namespace}/${name} not found`
     throw new NotConvertible('basicAuth', `${field}.secretRef`, 'PC0702', message)
   }
   return { ...rest, htpasswd }
@@ -120,7 +120,7 @@ export const oidc: Converter = (value, context) => {
     const { name, key = usual } = refOf('oidc', `${field}.${inner}`, ref)
     const text = view.secretEntry(namespace, name, key)?.trim()
     if (text !== undefined && text !== '') return text
-    const message = `there is no entry \`${key}\` in a Secret ${namespace}/${name}`
+    const message = `entry \`${key}\` of Secret ${namespace}/${name} not found`
     throw new NotConvertible('oidc', `${field}.${inner}`, 'PC0702', message)
   }
   const cookieSecret = textOf('cookieSecretRef', cookieSecretRef, 'OIDC_COOKIE_SECRET')
@@ -146,7 +146,7 @@ function apiKeyValue(value: unknown, { field, namespace, view }: ConvertContext)
   if (secretRef !== undefined) {
     const { name } = refOf('apiKey', `${field}.secretRef`, secretRef)
     const entries = view.secretEntries(namespace, name)
-    if (entries === undefined) fail('secretRef', `there is no Secret ${namespace}/${name}`)
+    if (entries === undefined) fail('secretRef', `Secret ${namespace}/${name} not found`)
     keys.push(...[...(entries ?? [])].map(([entry, text]) => digested(entry, text)))
   }
   const matching = (selector: unknown, inner: string) => {
@@ -173,7 +173,7 @@ function apiKeyValue(value: unknown, { field, namespace, view }: ConvertContext)
       }
     }
   }
-  if (keys.length === 0) fail('', 'there are no keys, so that nobody could sign in')
+  if (keys.length === 0) fail('', 'no keys are configured, so no client can authenticate')
   return { ...rest, keys }
 }
 

@@ -75,7 +75,7 @@ export function classStatuses(
         view.get('ProxyParameters', proxyParameters, ref.namespace ?? '', ref.name) !== undefined)
     const verdict = isThere
       ? OK
-      : refuse('InvalidParameters', `there is no ${ref?.kind} ${ref?.namespace}/${ref?.name}`)
+      : refuse('InvalidParameters', `${ref?.kind} ${ref?.namespace}/${ref?.name} not found`)
     const conditions = [conditionOf('Accepted', verdict)]
     const supportedFeatures = SUPPORTED_FEATURES.map((name) => ({ name }))
     const status = { ...identityOf(read), conditions, supportedFeatures }
@@ -124,7 +124,7 @@ function acceptedOf(
 ): Condition {
   const bad = listeners.filter((listener) => !isGood(listener))
   if (!verdict.ok || bad.length === 0) return conditionOf('Accepted', verdict)
-  const message = `listeners that cannot be served: ${bad.map(({ spec }) => spec.name).join(', ')}`
+  const message = `invalid listeners: ${bad.map(({ spec }) => spec.name).join(', ')}`
   return bad.length === listeners.length
     ? conditionOf('Accepted', refuse('ListenersNotValid', message))
     : conditionOf('Accepted', OK, 'ListenersNotValid', message)

@@ -30,6 +30,6 @@ export function readStreamRoute(
   if (refs.length > 0) {
     return { route: { ...identity, action: { kind: 'forward', backends: refs } }, resolved }
   }
-  const said = complaint(read, 'spec.rules', 'PC0702', 'the route leads to no backend')
+  const said = complaint(read, 'spec.rules', 'PC0702', 'the route has no backend')
   return { route: { ...identity, action: { kind: 'invalid', diagnostics: [said] } }, resolved }
 }

@@ -66,7 +66,7 @@ describe('a Gateway that is no longer accepted', () => {
     const { models, deployed, statuses } = put(gateway())
     assert.deepEqual([models.size, deployed.size], [0, 0])
     const status = statuses().find(({ kind }) => kind === 'Gateway')
-    assert.match(status?.conditions?.[0]?.message ?? '', /get no more changes/)
+    assert.match(status?.conditions?.[0]?.message ?? '', /no longer receive changes/)
   })
 })
 

@@ -170,7 +170,7 @@ export class ClusterView {
     this.#assumed.set(`${kind} ${key}`, {
       code: 'PC0711',
       severity: 'info',
-      message: `${kind} ${key} is not among the manifests, and assumed to exist`,
+      message: `${kind} ${key} is not in the manifests; it is assumed to exist`,
       origin: originOf({ kind, key }, ''),
     })
   }
@@ -281,14 +281,14 @@ export function wordsFor(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type') {
     return issue.input === undefined && /undefined/.test(issue.message)
       ? 'this field is required'
-      : `this must be of the type ${issue.expected}`
+      : `this must be of type ${issue.expected}`
   }
   if (issue.code === 'invalid_value') {
     return `this must be one of ${issue.values.map((value) => `\`${String(value)}\``).join(', ')}`
   }
   if (issue.code === 'invalid_union') {
     const [inner] = issue.errors.flat()
-    return inner === undefined ? 'this has the wrong form' : wordsFor(inner)
+    return inner === undefined ? 'this has an invalid format' : wordsFor(inner)
   }
   return issue.message
 }

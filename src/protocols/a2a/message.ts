@@ -36,7 +36,7 @@ const READING_FUEL = 1_000_000
 export function readA2a(request: A2aRequest): A2aMessage | A2aRejection {
   const { verb, search, body } = request
   if (/^application\/grpc/i.test(request.header('content-type') ?? '')) {
-    return { rejected: 'gRPC is not served for agents.', status: 415 }
+    return { rejected: 'gRPC is not supported for agents.', status: 415 }
   }
   const path = decoded(request.path)
   if (path === undefined) return { rejected: 'The path cannot be decoded.', status: 400 }
@@ -65,7 +65,7 @@ export function readA2a(request: A2aRequest): A2aMessage | A2aRejection {
   }
   if (verb === 'OPTIONS') return { attributes: none, binding: 'HTTP+JSON' }
   if (fields === undefined || fields.jsonrpc !== '2.0' || typeof fields.method !== 'string') {
-    return { rejected: 'The request is not a call that A2A has.', status: 400 }
+    return { rejected: 'The request is not an A2A method call.', status: 400 }
   }
   const method = methodOf(fields.method)
   const params = paramsOf(method, isObject(fields.params) ? fields.params : {}, {})
@@ -84,9 +84,9 @@ const NO_BODY: ReadBody = { fields: undefined }
 function parse(body: Uint8Array): ReadBody | A2aRejection {
   const allowance = { left: READING_FUEL }
   const value = readJson(Buffer.from(body).toString('utf8'), { duplicates: 'refuse', allowance })
-  if (allowance.left < 0) return rejection('The body has too many fields to be read.', 413)
-  if (Array.isArray(value)) return rejection('Batches are not served.')
-  if (!isObject(value)) return rejection('The body is not a JSON object, or names a field twice.')
+  if (allowance.left < 0) return rejection('The body has too many fields.', 413)
+  if (Array.isArray(value)) return rejection('Batches are not supported.')
+  if (!isObject(value)) return rejection('The body is not a JSON object or has a duplicate field.')
   return { fields: value }
 }
 
@@ -123,7 +123,7 @@ function paramsOf(
   const taskId = only(tasks)
   const contextId = only(contexts)
   if (taskId === undefined || contextId === undefined) {
-    return rejection('The request names two tasks or two contexts.')
+    return rejection('The request has conflicting task or context IDs.')
   }
   const { message: _, metadata: __, ...rest } = params
   const callbackUrls: string[] = []

@@ -61,13 +61,13 @@ export class EventStreamReader {
     if (bytes.length < PRELUDE || this.problem !== undefined) return undefined
     const view = viewOf(bytes)
     if (crc32(bytes.subarray(0, 8)) !== view.getUint32(8)) {
-      this.problem = 'The provider sent a message with a wrong checksum.'
+      this.problem = 'The provider sent a message with an invalid checksum.'
       return undefined
     }
     const length = view.getUint32(0)
     const headers = view.getUint32(4)
     if (length > MAX_MESSAGE || headers + PRELUDE + CHECKSUM > length) {
-      this.problem = 'The provider sent a message of an impossible length.'
+      this.problem = 'The provider sent a message with an invalid length.'
       return undefined
     }
     return length
@@ -77,7 +77,7 @@ export class EventStreamReader {
     const view = viewOf(bytes)
     const end = bytes.length - CHECKSUM
     if (crc32(bytes.subarray(0, end)) !== view.getUint32(end)) {
-      this.problem = 'The provider sent a message with a wrong checksum.'
+      this.problem = 'The provider sent a message with an invalid checksum.'
       return undefined
     }
     const headersEnd = PRELUDE + view.getUint32(4)

@@ -44,7 +44,7 @@ export function readBody(bytes: Uint8Array): Fields {
 const PROBLEMS: Readonly<Record<JsonProblem, string>> = {
   invalid: 'The body is not valid JSON.',
   deep: 'The body is nested too deeply.',
-  duplicate: 'The body names a member twice.',
+  duplicate: 'The body has a duplicate member.',
 }
 
 /** A provider's response; undefined where it is none. */

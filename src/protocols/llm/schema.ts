@@ -12,19 +12,19 @@ export interface Provider {
 
 export type ProviderOptions = Readonly<Record<string, unknown>>
 
-const REFUSED = 'Rejected: it is not sent yet.'
+const REFUSED = 'Not supported yet: a value is rejected.'
 
 const model = z
   .string()
   .min(1)
   .max(256)
   .optional()
-  .describe('The model to call, whatever the client asked for.')
+  .describe('The model to call, regardless of the model in the request.')
 const text = (what: string) => z.string().min(1).max(1024).describe(what)
 
 /** In the order of the reference. */
 export const PROVIDERS: readonly Provider[] = [
-  define('openAI', 'OpenAI, and what speaks its language.', {}, () => 'api.openai.com'),
+  define('openAI', 'OpenAI and compatible providers.', {}, () => 'api.openai.com'),
   define('anthropic', 'Anthropic.', {}, () => 'api.anthropic.com'),
   define('gemini', 'Google Gemini.', {}, () => 'generativelanguage.googleapis.com'),
   define(
@@ -58,7 +58,7 @@ export const PROVIDERS: readonly Provider[] = [
     'Azure OpenAI and Foundry.',
     {
       resourceName: text('The resource.'),
-      resourceType: text('Its type: `openAI` or `foundry`.').optional(),
+      resourceType: text('The resource type: `openAI` or `foundry`.').optional(),
       apiVersion: text('The version of the API.').optional(),
       projectName: text('The project.').optional(),
     },
@@ -73,12 +73,17 @@ export const PROVIDERS: readonly Provider[] = [
     'custom',
     'Any other endpoint.',
     {
-      providerOverride: text('What metrics call it.').optional(),
+      providerOverride: text('The name of the provider in metrics.').optional(),
       formats: z
-        .array(z.strictObject({ type: text('The format.'), path: text('Its path.').optional() }))
+        .array(
+          z.strictObject({
+            type: text('The API format.'),
+            path: text('The path of this API.').optional(),
+          }),
+        )
         .min(1)
         .max(16)
-        .describe('The formats that it speaks.'),
+        .describe('The API formats that it supports.'),
     },
     () => undefined,
   ),

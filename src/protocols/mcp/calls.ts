@@ -37,7 +37,7 @@ export function serveCall<P>(
   const { plan, responder } = serving
   const asked = askedFor(message, method)
   if (asked === undefined) {
-    const error = { code: CODES.invalidParams, message: 'Invalid params: nothing is named' }
+    const error = { code: CODES.invalidParams, message: 'Invalid params: name or uri is required' }
     responder.reply(errorReply(200, message.id, error, 'upstream'))
     return
   }
@@ -281,7 +281,10 @@ function unknown({ id }: ClientMessage, { kind, name }: Asked) {
 
 /** RFC 6750 §3.1: the client may come back with a token that can do more. */
 function stepUp({ id }: ClientMessage, challenge: string) {
-  const error = { code: CODES.invalidRequest, message: 'The token lacks a scope for this.' }
+  const error = {
+    code: CODES.invalidRequest,
+    message: 'The token does not have the required scope.',
+  }
   const denied = errorReply(403, id, error, 'authorization')
   const headers = new HeaderEdit(['www-authenticate'], [['www-authenticate', challenge]])
   return { ...denied, headers }

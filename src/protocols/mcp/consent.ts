@@ -45,7 +45,7 @@ export function opensUrls(capabilities: unknown): boolean {
 
 /** `id`: as the client wrote it. */
 export function consentReply(id: string, form: ConsentForm, server: string, link: string): Reply {
-  const message = `The server \`${server}\` needs your consent.`
+  const message = `Server \`${server}\` requires your consent.`
   const request = { mode: 'url', url: link, message }
   if (form === 'input') {
     const asked = { [CONSENT]: { method: 'elicitation/create', params: request } }

@@ -31,7 +31,7 @@ async function gather<P>(
   const { plan } = serving
   const all = servers.map(async (server): Promise<Gathered> => {
     const own = plan.servers[server]
-    if (own === undefined) throw new Error('no such server')
+    if (own === undefined) throw new Error('unknown server')
     const sent = sentTo(serving, { ...message, text: textFor(server) }, server)
     return { server, collected: await collect(own, permit, serving, sent) }
   })
@@ -65,7 +65,7 @@ function successes<P>(
       responder.broke(failure.error)
       return undefined
     }
-    const said = `The server \`${name}\` failed.`
+    const said = `Server \`${name}\` failed.`
     const own = failureReply(id, { status: status < 500 ? 502 : status, reason })
     const error = errorReply(own.status, id, { code: CODES.internal, message: said }, own.reason)
     responder.reply({ ...error, detail: `${name}: ${reason}` })

@@ -103,7 +103,7 @@ export class HeldSession {
     const exchange = this.#pending.get(id)?.exchange
     this.#pending.delete(id)
     if (exchange === undefined) return
-    const params = `{"requestId":${id},"reason":"The client went away."}`
+    const params = `{"requestId":${id},"reason":"The client disconnected."}`
     const text = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":${params}}`
     this.#write(text, exchange)
   }

@@ -104,7 +104,7 @@ function messageOf(text: string, members: ServerMessage['members']): ServerMessa
  */
 export function readKnownMessage(text: string): ServerMessage {
   const message = readServerMessage(text)
-  if (message.kind === 'unknown') throw new Error('a server sent what is no message of MCP')
+  if (message.kind === 'unknown') throw new Error('a server sent an invalid MCP message')
   return message
 }
 

@@ -43,10 +43,11 @@ export function readPinFile(text: string): PinFile | string {
   if (!isRecord(targets)) return '`targets` is missing'
   const file = new Map<string, ReadonlyMap<string, ToolPin>>()
   for (const [target, tools] of Object.entries(targets)) {
-    if (!isRecord(tools)) return `the tools of \`${target}\` are not an object`
+    if (!isRecord(tools)) return `the tools of \`${target}\` must be an object`
     const pins = new Map<string, ToolPin>()
     for (const [tool, pin] of Object.entries(tools)) {
-      if (!isToolPin(pin)) return `the pin of \`${tool}\` of \`${target}\` is not made of digests`
+      if (!isToolPin(pin))
+        return `the pin of tool \`${tool}\` of \`${target}\` must contain digests`
       pins.set(tool, pin)
     }
     file.set(target, pins)

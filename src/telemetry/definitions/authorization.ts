@@ -6,11 +6,11 @@ import { ACTION, CAUSE, POLICY, RULE } from './labels.ts'
 
 export const authorizationDecisions = defineCounter({
   name: 'portcullis_authorization_decisions_total',
-  help: 'Decisions by the rule that decided, or `none` where no rule did.',
+  help: 'Decisions by the rule that decided, or `none` if no rule did.',
   labels: [
     POLICY,
     RULE,
-    label('verdict', 'of the decision; `skipped`: another provider was called', [
+    label('verdict', 'the verdict; `skipped`: another provider was called', [
       'allowed',
       'denied',
       'skipped',
@@ -22,19 +22,19 @@ export const authorizationDecisions = defineCounter({
 
 export const authorizationRuleErrors = defineCounter({
   name: 'portcullis_authorization_rule_errors_total',
-  help: 'Rules that were looked at and came to no boolean, and therefore did not match.',
+  help: 'Rule evaluations that did not result in a boolean, so the rule did not match.',
   labels: [POLICY, RULE, ACTION, label('cause', 'why', ['error', 'unset', 'not-boolean'])],
 })
 
 export const authorizationAuditDenials = defineCounter({
   name: 'portcullis_authorization_audit_denials_total',
-  help: 'Decisions that would have been denials, had rules in audit mode been enforced.',
+  help: 'Decisions that would have been denials if rules in audit mode were enforced.',
   labels: [POLICY, RULE, ACTION, CAUSE],
 })
 
 export const authenticationFailures = defineCounter({
   name: 'portcullis_authentication_failures_total',
-  help: 'Credentials that were missing or not accepted.',
+  help: 'Credentials that were missing or rejected.',
   labels: [
     POLICY,
     label('method', 'kind of credential', ['jwt', 'api-key', 'basic', 'external', 'oidc']),
@@ -67,7 +67,7 @@ export const authenticationFailures = defineCounter({
 
 export const jwksAge = defineGauge({
   name: 'portcullis_jwks_age_seconds',
-  help: 'Time since the keys of an issuer were last fetched.',
+  help: 'Time since the key set of an issuer was last fetched.',
   labels: [label('provider', 'the provider of the policy')],
   unit: 'seconds',
   merge: 'max',
@@ -75,23 +75,23 @@ export const jwksAge = defineGauge({
 
 export const jwksRefreshes = defineCounter({
   name: 'portcullis_jwks_refreshes_total',
-  help: 'Fetches of the keys of an issuer.',
+  help: 'Fetches of the key set of an issuer.',
   labels: [
     label('provider', 'the provider of the policy'),
-    label('outcome', 'what came of it', ['changed', 'unchanged', 'refused', 'failed', 'timeout']),
-    label('trigger', 'what it was for', ['start', 'interval', 'unknown-key']),
+    label('outcome', 'the outcome', ['changed', 'unchanged', 'refused', 'failed', 'timeout']),
+    label('trigger', 'the reason for the fetch', ['start', 'interval', 'unknown-key']),
   ],
 })
 
 export const tokenCacheLookups = defineCounter({
   name: 'portcullis_token_cache_lookups_total',
-  help: 'Tokens that were looked up among those already verified.',
-  labels: [label('outcome', 'whether it was there', ['hit', 'miss'])],
+  help: 'Lookups of tokens in the cache of verified tokens.',
+  labels: [label('outcome', 'whether the token was found', ['hit', 'miss'])],
 })
 
 export const tokenCacheEntries = defineGauge({
   name: 'portcullis_token_cache_entries',
-  help: 'Verified tokens that are remembered.',
+  help: 'Verified tokens in the cache.',
   labels: [],
 })
 

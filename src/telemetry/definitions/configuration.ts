@@ -5,7 +5,7 @@ import { label } from '../label.ts'
 
 export const configSynchronized = defineGauge({
   name: 'portcullis_config_synchronized',
-  help: 'Whether the newest configuration is the one that runs: 0 after one that was rejected, as a whole or in part.',
+  help: 'Whether the newest configuration is running: 0 if it was rejected, entirely or in part.',
   labels: [],
   merge: 'min',
 })
@@ -13,25 +13,25 @@ export const configSynchronized = defineGauge({
 export const configReloads = defineCounter({
   name: 'portcullis_config_reloads_total',
   help: 'Configurations that were read after a change.',
-  labels: [label('outcome', 'what became of it', ['applied', 'rejected'])],
+  labels: [label('outcome', 'the outcome', ['applied', 'rejected'])],
 })
 
 export const configInfo = defineInfo({
   name: 'portcullis_config_info',
-  help: 'The configuration that runs, by its label; replicas that agree have the same.',
+  help: 'The running configuration, identified by its label; replicas with the same configuration have the same label.',
   labels: [label('hash', 'digest of the configuration')],
 })
 
 export const configRejectedParts = defineGauge({
   name: 'portcullis_config_rejected_parts',
-  help: 'Parts of the configuration that runs which are invalid, and therefore fail closed.',
+  help: 'Invalid parts of the running configuration, which fail closed.',
   labels: [],
   merge: 'max',
 })
 
 export const configApplied = defineGauge({
   name: 'portcullis_config_applied_timestamp_seconds',
-  help: 'When the configuration that runs was put into effect, in seconds since 1970.',
+  help: 'Time at which the running configuration was applied, in seconds since 1970.',
   labels: [],
   unit: 'seconds',
   merge: 'max',

@@ -8,19 +8,19 @@ import { REQUEST_SECONDS } from './buckets.ts'
 // Never the name of a route or policy: a cluster has too many, and their status says it. Gateways are
 // few, and whoever is called at night asks which one.
 
-const KIND = label('kind', 'kind of the object, as `HTTPRoute`')
+const KIND = label('kind', 'kind of the object, such as `HTTPRoute`')
 const GATEWAY = label('gateway', 'the Gateway, as `namespace/name`')
 
 export const controllerLeader = defineGauge({
   name: 'portcullis_controller_leader',
-  help: 'Whether this replica is the one that writes to the cluster.',
+  help: 'Whether this replica is the leader, which writes to the cluster.',
   labels: [],
   merge: 'max',
 })
 
 export const controllerObjects = defineGauge({
   name: 'portcullis_controller_objects',
-  help: 'Objects of the cluster that are watched.',
+  help: 'Watched objects in the cluster.',
   labels: [KIND],
   merge: 'max',
 })
@@ -30,33 +30,33 @@ export const controllerConditions = defineGauge({
   help: 'Conditions in the status of objects.',
   labels: [
     KIND,
-    label('condition', 'its type, as `Accepted`'),
-    label('status', 'of the condition', ['True', 'False', 'Unknown']),
+    label('condition', 'type of the condition, such as `Accepted`'),
+    label('status', 'status of the condition', ['True', 'False', 'Unknown']),
   ],
   merge: 'max',
 })
 
 export const controllerWatchRestarts = defineCounter({
   name: 'portcullis_controller_watch_restarts_total',
-  help: 'Watches of objects that ended and were begun again.',
+  help: 'Watches that ended and were restarted.',
   labels: [KIND, label('reason', 'why it ended', ['closed', 'expired', 'forbidden', 'failed'])],
 })
 
 export const controllerQueueDepth = defineGauge({
   name: 'portcullis_controller_queue_depth',
-  help: 'Changes of objects that wait to be taken up.',
+  help: 'Object changes that are waiting to be processed.',
   labels: [],
 })
 
 export const controllerReconciles = defineCounter({
   name: 'portcullis_controller_reconciles_total',
-  help: 'Times that the state of the cluster was translated.',
-  labels: [label('outcome', 'what came of it', ['changed', 'unchanged', 'failed'])],
+  help: 'Translations of the cluster state.',
+  labels: [label('outcome', 'the outcome', ['changed', 'unchanged', 'failed'])],
 })
 
 export const controllerReconcileDuration = defineHistogram({
   name: 'portcullis_controller_reconcile_duration_seconds',
-  help: 'Time to translate the state of the cluster.',
+  help: 'Time to translate the cluster state.',
   labels: [],
   unit: 'seconds',
   bounds: REQUEST_SECONDS,
@@ -64,19 +64,19 @@ export const controllerReconcileDuration = defineHistogram({
 
 export const controllerStatusWrites = defineCounter({
   name: 'portcullis_controller_status_writes_total',
-  help: 'Statuses that were written to objects of the cluster.',
-  labels: [KIND, label('outcome', 'what came of it', ['written', 'conflict', 'failed'])],
+  help: 'Status updates written to objects in the cluster.',
+  labels: [KIND, label('outcome', 'the outcome', ['written', 'conflict', 'failed'])],
 })
 
 export const controllerApplies = defineCounter({
   name: 'portcullis_controller_applies_total',
-  help: 'Objects of proxies, such as their Deployments, that were applied or deleted.',
-  labels: [KIND, label('outcome', 'what came of it', ['applied', 'deleted', 'failed'])],
+  help: 'Proxy objects, such as Deployments, that were applied or deleted.',
+  labels: [KIND, label('outcome', 'the outcome', ['applied', 'deleted', 'failed'])],
 })
 
 export const controllerXdsConnections = defineGauge({
   name: 'portcullis_controller_xds_connections',
-  help: 'Proxies that are connected to this replica.',
+  help: 'Proxies connected to this replica.',
   labels: [GATEWAY],
 })
 
@@ -96,8 +96,8 @@ export const controllerXdsRefusals = defineCounter({
 
 export const controllerXdsDeliveries = defineCounter({
   name: 'portcullis_controller_xds_deliveries_total',
-  help: 'Configurations that were sent to proxies, counted when they got their response.',
-  labels: [GATEWAY, label('outcome', 'what the proxy said', ['accepted', 'rejected'])],
+  help: 'Configurations sent to proxies, counted when the proxy responds.',
+  labels: [GATEWAY, label('outcome', 'the response of the proxy', ['accepted', 'rejected'])],
 })
 
 export const controllerXdsStaleProxies = defineGauge({
@@ -109,14 +109,14 @@ export const controllerXdsStaleProxies = defineGauge({
 
 export const controllerXdsSentBytes = defineCounter({
   name: 'portcullis_controller_xds_sent_bytes_total',
-  help: 'Bytes of configurations that were sent to proxies.',
+  help: 'Bytes of configuration sent to proxies.',
   labels: [GATEWAY],
   unit: 'bytes',
 })
 
 export const controllerDeliveryDuration = defineHistogram({
   name: 'portcullis_controller_delivery_duration_seconds',
-  help: 'Time from seeing a change in the cluster to the acknowledgement of the last proxy that it concerns.',
+  help: 'Time from observing a change in the cluster to the acknowledgement of the last affected proxy.',
   labels: [],
   unit: 'seconds',
   bounds: REQUEST_SECONDS,
@@ -125,7 +125,7 @@ export const controllerDeliveryDuration = defineHistogram({
 
 export const controllerCertificateExpiry = defineGauge({
   name: 'portcullis_controller_certificate_expiry_timestamp_seconds',
-  help: 'When the certificate that proxies are served with ends, in seconds since 1970.',
+  help: 'Expiry time of the certificate that the controller presents to proxies, in seconds since 1970.',
   labels: [],
   unit: 'seconds',
   merge: 'min',

@@ -8,19 +8,19 @@ import { LISTENER, WIRE_PROTOCOL } from './labels.ts'
 
 export const downstreamConnections = defineCounter({
   name: 'portcullis_downstream_connections_total',
-  help: 'Connections of clients that were admitted.',
+  help: 'Accepted client connections.',
   labels: [LISTENER, WIRE_PROTOCOL],
 })
 
 export const downstreamConnectionsActive = defineGauge({
   name: 'portcullis_downstream_connections_active',
-  help: 'Connections of clients that are open.',
+  help: 'Open client connections.',
   labels: [LISTENER, WIRE_PROTOCOL],
 })
 
 export const downstreamConnectionsClosed = defineCounter({
   name: 'portcullis_downstream_connections_closed_total',
-  help: 'Connections of clients that ended.',
+  help: 'Closed client connections.',
   labels: [
     LISTENER,
     WIRE_PROTOCOL,
@@ -41,7 +41,7 @@ export const downstreamConnectionsClosed = defineCounter({
 
 export const downstreamConnectionsRejected = defineCounter({
   name: 'portcullis_downstream_connections_rejected_total',
-  help: 'Connections of clients that were closed before any of their data was read or proxied.',
+  help: 'Client connections that were closed before any data was read or proxied.',
   labels: [
     LISTENER,
     label('reason', 'why it was rejected', [
@@ -57,31 +57,31 @@ export const downstreamConnectionsRejected = defineCounter({
 
 export const downstreamReceivedBytes = defineCounter({
   name: 'portcullis_downstream_received_bytes_total',
-  help: 'Bytes that clients sent, without those of TLS.',
+  help: 'Bytes received from clients, without TLS overhead.',
   labels: [LISTENER, WIRE_PROTOCOL],
   unit: 'bytes',
 })
 
 export const downstreamSentBytes = defineCounter({
   name: 'portcullis_downstream_sent_bytes_total',
-  help: 'Bytes that were sent to clients, without those of TLS.',
+  help: 'Bytes sent to clients, without TLS overhead.',
   labels: [LISTENER, WIRE_PROTOCOL],
   unit: 'bytes',
 })
 
 export const tlsHandshakes = defineCounter({
   name: 'portcullis_tls_handshakes_total',
-  help: 'TLS handshakes with clients that were completed.',
+  help: 'Completed TLS handshakes with clients.',
   labels: [
     LISTENER,
-    label('version', 'of TLS', ['TLSv1.2', 'TLSv1.3']),
+    label('version', 'the TLS version', ['TLSv1.2', 'TLSv1.3']),
     label('resumed', 'whether a session was resumed', ['true', 'false']),
   ],
 })
 
 export const tlsHandshakeFailures = defineCounter({
   name: 'portcullis_tls_handshake_failures_total',
-  help: 'TLS handshakes with clients that failed.',
+  help: 'Failed TLS handshakes with clients.',
   labels: [
     LISTENER,
     label('reason', 'why it failed', [
@@ -101,7 +101,7 @@ export const tlsHandshakeFailures = defineCounter({
 
 export const tlsHandshakeDuration = defineHistogram({
   name: 'portcullis_tls_handshake_duration_seconds',
-  help: 'Time from the first byte of a client to the end of its TLS handshake.',
+  help: 'Time from the first byte of a client to the end of the TLS handshake.',
   labels: [LISTENER],
   unit: 'seconds',
   bounds: CONNECT_SECONDS,
@@ -120,7 +120,7 @@ export const http2ResetsSent = defineCounter({
     LISTENER,
     label(
       'reason',
-      'why: more streams than the client was granted, an exchange that was cut short, a client that was too slow, a message that is none, or a response that was complete before its request',
+      'the reason: too many streams, an interrupted exchange, a slow client, a malformed message, or a response that was complete before its request',
       ['refused', 'aborted', 'timeout', 'malformed', 'complete'],
     ),
   ],
@@ -128,10 +128,10 @@ export const http2ResetsSent = defineCounter({
 
 export const http2Floods = defineCounter({
   name: 'portcullis_http2_floods_total',
-  help: 'HTTP/2 connections that were closed because the client sent too much of something, or did not read.',
+  help: 'HTTP/2 connections that were closed because the client exceeded a limit or did not read.',
   labels: [
     LISTENER,
-    label('kind', 'what there was too much of', [
+    label('kind', 'the limit that was exceeded', [
       'resets',
       'pings',
       'settings',
@@ -147,10 +147,10 @@ export const http2Floods = defineCounter({
 
 export const http2Errors = defineCounter({
   name: 'portcullis_http2_errors_total',
-  help: 'HTTP/2 connections that were closed because the client broke the protocol.',
+  help: 'HTTP/2 connections that were closed because the client violated the protocol.',
   labels: [
     LISTENER,
-    label('code', 'the error code that was sent, as RFC 9113 calls it', [
+    label('code', 'the error code that was sent, as named in RFC 9113', [
       'protocol',
       'flow-control',
       'stream-closed',
@@ -161,7 +161,7 @@ export const http2Errors = defineCounter({
 })
 
 export const DOWNSTREAM: MetricGroup = {
-  title: 'Connections of clients',
+  title: 'Client connections',
   metrics: [
     downstreamConnections,
     downstreamConnectionsActive,

@@ -3,16 +3,16 @@ import { label, type OTHER } from '../label.ts'
 // Never a raw path, header, claim or address: their number is not ours to bound.
 
 export const LISTENER = label('listener', 'gateway and listener, as `gateway/listener`')
-export const ROUTE = label('route', 'the route; `none` where no route matched')
+export const ROUTE = label('route', 'the route; `none` if no route matched')
 export const BACKEND = label(
   'backend',
   'the backend, not each of its endpoints; each provider of an AI backend, as `backend/provider`',
 )
-export const POLICY = label('policy', 'the policy that said so; `inline` with its place if unnamed')
-export const RULE = label('rule', 'section and index of the rule, as `authorization[0]`')
+export const POLICY = label('policy', 'the policy; `inline` with its location if unnamed')
+export const RULE = label('rule', 'section and index of the rule, such as `authorization[0]`')
 export const WORKER = label('worker', 'number of the worker; `main` is the process that owns them')
 
-export const WIRE_PROTOCOL = label('protocol', 'what is spoken on the connection', [
+export const WIRE_PROTOCOL = label('protocol', 'protocol of the connection', [
   'http1',
   'http2',
   'tls',
@@ -42,7 +42,7 @@ export const STATUS = label('status', 'class of the status; `none` if there was 
 ])
 
 /** Who or what made the response; the word is also the access log's `reason`. */
-export const REASON = label('reason', 'who or what made the response', [
+export const REASON = label('reason', 'the reason for the response', [
   'upstream',
   'direct-response',
   'redirect',
@@ -87,7 +87,7 @@ export const ACTION = label('action', 'the action of the rule', [
   'none',
 ])
 
-export const CAUSE = label('cause', 'what the rule came to', [
+export const CAUSE = label('cause', 'result of the rule', [
   'matched',
   'false',
   'error',

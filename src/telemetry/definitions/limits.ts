@@ -9,7 +9,7 @@ export const limitHits = defineCounter({
   help: 'Times that a limit of the gateway was reached.',
   labels: [
     LISTENER,
-    label('limit', 'which one', [
+    label('limit', 'the limit', [
       'connections',
       'connections-per-address',
       'head-size',
@@ -35,13 +35,13 @@ export const limitHits = defineCounter({
 
 export const rateLimitDecisions = defineCounter({
   name: 'portcullis_rate_limit_decisions_total',
-  help: 'Requests that a rate limit looked at.',
-  labels: [POLICY, label('outcome', 'what it said', ['allowed', 'limited', 'error'])],
+  help: 'Requests checked against a rate limit.',
+  labels: [POLICY, label('outcome', 'the result', ['allowed', 'limited', 'error'])],
 })
 
 export const rateLimitKeys = defineGauge({
   name: 'portcullis_rate_limit_keys',
-  help: 'Buckets that are kept, one for each key.',
+  help: 'Rate limit buckets in memory, one for each key.',
   labels: [POLICY],
 })
 

@@ -8,12 +8,12 @@ import { POLICY, ROUTE } from './labels.ts'
 // The measures of OpenTelemetry's conventions for generative AI, under our own names. Clients choose
 // models: whatever the configuration does not know must not become a series.
 
-const PROVIDER = label('provider', 'the provider, as rules call it (`gen_ai.provider.name`)')
+const PROVIDER = label('provider', 'the provider, as named in rules (`gen_ai.provider.name`)')
 const MODEL = label(
   'model',
   'the model that was requested from the provider (`gen_ai.request.model`); `other` if neither the configuration nor the model catalog names it',
 )
-const DIRECTION = label('direction', 'to the model or from it (`gen_ai.token.type`)', [
+const DIRECTION = label('direction', 'input or output tokens (`gen_ai.token.type`)', [
   'input',
   'output',
 ])
@@ -32,7 +32,7 @@ export const llmRequests = defineCounter({
       'count-tokens',
       'state',
     ]),
-    label('outcome', 'what came of it', [
+    label('outcome', 'the outcome', [
       'success',
       'refused',
       'rate-limited',
@@ -46,23 +46,19 @@ export const llmRequests = defineCounter({
 
 export const llmTokens = defineCounter({
   name: 'portcullis_llm_tokens_total',
-  help: 'Tokens that were used, as providers report them; each token is counted once.',
+  help: 'Tokens used, as reported by providers; each token is counted once.',
   labels: [
     ROUTE,
     PROVIDER,
     MODEL,
     DIRECTION,
-    label('cache', 'what the prompt cache of the provider did with them', [
-      'none',
-      'read',
-      'write',
-    ]),
+    label('cache', 'how the prompt cache of the provider handled them', ['none', 'read', 'write']),
   ],
 })
 
 export const llmCost = defineCounter({
   name: 'portcullis_llm_cost_usd_total',
-  help: 'Cost of tokens by the rates of the model catalog; what has no rate adds nothing.',
+  help: 'Cost of tokens based on the model catalog; tokens without a rate are not included.',
   labels: [ROUTE, PROVIDER, MODEL, DIRECTION],
   unit: 'usd',
 })
@@ -73,7 +69,12 @@ export const llmCostLookups = defineCounter({
   labels: [
     PROVIDER,
     MODEL,
-    label('outcome', 'what was found', ['priced', 'unpriced', 'unknown-model', 'no-catalog']),
+    label('outcome', 'the result of the lookup', [
+      'priced',
+      'unpriced',
+      'unknown-model',
+      'no-catalog',
+    ]),
   ],
 })
 
@@ -106,11 +107,11 @@ export const llmTimePerOutputToken = defineHistogram({
 
 export const llmFailovers = defineCounter({
   name: 'portcullis_llm_failovers_total',
-  help: 'Requests that went on from this provider to another before their response began.',
+  help: 'Requests that failed over from this provider to another before their response began.',
   labels: [
     ROUTE,
     PROVIDER,
-    label('reason', 'why not this one', [
+    label('reason', 'why this provider was not used', [
       'connect',
       'timeout',
       'rate-limited',
@@ -124,11 +125,11 @@ export const llmFailovers = defineCounter({
 
 export const llmBudgetDecisions = defineCounter({
   name: 'portcullis_llm_budget_decisions_total',
-  help: 'Calls to models that a budget was checked for.',
+  help: 'Model calls checked against a budget.',
   labels: [
     POLICY,
-    label('measure', 'what the budget is counted in', ['requests', 'tokens', 'usd']),
-    label('outcome', 'what it said', ['allowed', 'exhausted', 'error']),
+    label('measure', 'unit of the budget', ['requests', 'tokens', 'usd']),
+    label('outcome', 'the result', ['allowed', 'exhausted', 'error']),
   ],
 })
 
@@ -137,8 +138,8 @@ export const llmGuardChecks = defineCounter({
   help: 'Prompts and responses that a guard inspected.',
   labels: [
     POLICY,
-    label('phase', 'what was looked at', ['request', 'response']),
-    label('outcome', 'what it said', ['passed', 'masked', 'rejected', 'error']),
+    label('phase', 'what was inspected', ['request', 'response']),
+    label('outcome', 'the result', ['passed', 'masked', 'rejected', 'error']),
   ],
   isPlanned: true,
 })

@@ -13,16 +13,16 @@ const TOOL = label(
   'tool',
   'the tool of a call (`gen_ai.tool.name`); `other` if its server is not known to have one of that name, `none` for other methods',
 )
-const TRANSPORT = label('transport', 'how the client speaks', ['streamable-http', 'sse'])
+const TRANSPORT = label('transport', 'transport of the client', ['streamable-http', 'sse'])
 
 export const mcpCalls = defineCounter({
   name: 'portcullis_mcp_calls_total',
-  help: 'Requests of MCP clients, counted when they are over.',
+  help: 'Requests of MCP clients, counted when they end.',
   labels: [
     ROUTE,
     TARGET,
     TOOL,
-    label('method', 'of the protocol (`mcp.method.name`)', [
+    label('method', 'method of the protocol (`mcp.method.name`)', [
       'initialize',
       'server/discover',
       'ping',
@@ -44,7 +44,7 @@ export const mcpCalls = defineCounter({
       'tasks/cancel',
       'subscriptions/listen',
     ]),
-    label('outcome', 'the outcome; `tool-error` is a result that says so itself', [
+    label('outcome', 'the outcome; `tool-error` is a result that is marked as an error', [
       'success',
       'tool-error',
       'error',
@@ -68,28 +68,25 @@ export const mcpCallDuration = defineHistogram({
 
 export const mcpSessions = defineCounter({
   name: 'portcullis_mcp_sessions_total',
-  help: 'Sessions of MCP clients that were begun, and ids of sessions that were rejected.',
-  labels: [ROUTE, TRANSPORT, label('outcome', 'what came of it', ['opened', 'refused'])],
+  help: 'Sessions started by MCP clients, and rejected session IDs.',
+  labels: [ROUTE, TRANSPORT, label('outcome', 'the outcome', ['opened', 'refused'])],
 })
 
 export const mcpSessionsActive = defineGauge({
   name: 'portcullis_mcp_sessions_active',
-  help: 'Sessions of MCP clients that a proxy holds open.',
+  help: 'Open sessions of MCP clients.',
   labels: [ROUTE, TRANSPORT],
   isPlanned: true,
 })
 
 export const mcpHiddenItems = defineCounter({
   name: 'portcullis_mcp_hidden_items_total',
-  help: 'Items that were left out of lists because the client may not use them.',
+  help: 'Items omitted from lists because the client is not allowed to use them.',
   labels: [
     ROUTE,
     TARGET,
-    label('kind', 'of the item', ['tool', 'prompt', 'resource', 'resource-template']),
-    label('reason', 'why, `pin` being that it is not the tool that was pinned', [
-      'authorization',
-      'pin',
-    ]),
+    label('kind', 'kind of the item', ['tool', 'prompt', 'resource', 'resource-template']),
+    label('reason', 'the reason; `pin`: the tool differs from its pin', ['authorization', 'pin']),
   ],
 })
 

@@ -6,31 +6,31 @@ import { WORKER } from './labels.ts'
 
 export const buildInfo = defineInfo({
   name: 'portcullis_build_info',
-  help: 'What is running, by its labels; the value is always 1.',
+  help: 'Build information in labels; the value is always 1.',
   labels: [
     label('version', 'the release'),
-    label('commit', 'the commit it was built from'),
+    label('commit', 'the commit that it was built from'),
     label('node', 'the version of Node'),
   ],
 })
 
 export const workers = defineGauge({
   name: 'portcullis_workers',
-  help: 'Worker processes that serve the configuration.',
+  help: 'Running worker processes.',
   labels: [],
 })
 
 export const workerExits = defineCounter({
   name: 'portcullis_worker_exits_total',
-  help: 'Worker processes that ended; one that crashed or could not apply the configuration is replaced.',
-  labels: [label('outcome', 'how it ended', ['stopped', 'crashed', 'not-applied'])],
+  help: 'Worker processes that exited; a worker that crashed or could not apply the configuration is replaced.',
+  labels: [label('outcome', 'how it exited', ['stopped', 'crashed', 'not-applied'])],
 })
 
 export const internalErrors = defineCounter({
   name: 'portcullis_internal_errors_total',
-  help: 'Errors of the gateway itself, each with a line of the log that says where; should be 0.',
+  help: 'Internal errors of the gateway, each with a log line that shows where; should be 0.',
   labels: [
-    label('callout', 'what threw', [
+    label('callout', 'the operation that failed', [
       'request',
       'policy',
       'rule',
@@ -58,7 +58,7 @@ export const internalErrors = defineCounter({
 
 export const processStartTime = defineGauge({
   name: 'portcullis_process_start_time_seconds',
-  help: 'When the process was started, in seconds since 1970.',
+  help: 'Start time of the process, in seconds since 1970.',
   labels: [WORKER],
   unit: 'seconds',
   merge: 'max',
@@ -73,28 +73,28 @@ export const processCpu = defineCounter({
 
 export const processResidentMemory = defineGauge({
   name: 'portcullis_process_resident_memory_bytes',
-  help: 'Memory that the process occupies.',
+  help: 'Resident memory of the process.',
   labels: [WORKER],
   unit: 'bytes',
 })
 
 export const processHeapUsed = defineGauge({
   name: 'portcullis_process_heap_used_bytes',
-  help: 'JavaScript heap in use, garbage that was not collected yet included.',
+  help: 'JavaScript heap in use, including garbage that has not been collected yet.',
   labels: [WORKER],
   unit: 'bytes',
 })
 
 export const processHeapSize = defineGauge({
   name: 'portcullis_process_heap_size_bytes',
-  help: 'JavaScript heap that is reserved.',
+  help: 'Reserved JavaScript heap.',
   labels: [WORKER],
   unit: 'bytes',
 })
 
 export const processExternalMemory = defineGauge({
   name: 'portcullis_process_external_memory_bytes',
-  help: 'Memory outside the JavaScript heap that its objects hold: buffers above all.',
+  help: 'Memory outside the JavaScript heap that is held by JavaScript objects, mainly buffers.',
   labels: [WORKER],
   unit: 'bytes',
 })
@@ -107,21 +107,21 @@ export const processOpenFds = defineGauge({
 
 export const processMaxFds = defineGauge({
   name: 'portcullis_process_max_fds',
-  help: 'File descriptors that the process may open. Linux only.',
+  help: 'Maximum number of open file descriptors. Linux only.',
   labels: [WORKER],
 })
 
 export const eventLoopDelay = defineGauge({
   name: 'portcullis_event_loop_delay_seconds',
-  help: 'How late timers were in the last 10 s: what a request may have waited for the process.',
-  labels: [WORKER, label('statistic', 'of the delays', ['p50', 'p99', 'max'])],
+  help: 'Delay of timers in the last 10 s, which is the time that a request may have waited for the process.',
+  labels: [WORKER, label('statistic', 'quantile of the delays', ['p50', 'p99', 'max'])],
   unit: 'seconds',
   merge: 'max',
 })
 
 export const eventLoopUtilization = defineGauge({
   name: 'portcullis_event_loop_utilization_ratio',
-  help: 'Share of the last 10 s in which the process was not waiting: 1 is a core in full use.',
+  help: 'Share of the last 10 s in which the process was busy: 1 is a fully used core.',
   labels: [WORKER],
   unit: 'ratio',
   merge: 'max',

@@ -15,14 +15,14 @@ export const requests = defineCounter({
 
 export const requestsActive = defineGauge({
   name: 'portcullis_requests_active',
-  help: 'Requests whose response is not complete, open streams included.',
+  help: 'Requests whose response is not complete, including open streams.',
   labels: [LISTENER],
 })
 
 export const requestsRefused = defineCounter({
   name: 'portcullis_requests_refused_total',
-  help: 'Requests that were not understood or not trusted, before any route was looked for.',
-  labels: [LISTENER, label('refusal', 'what was wrong, as `both-lengths`')],
+  help: 'Malformed or suspicious requests that were rejected before routing.',
+  labels: [LISTENER, label('refusal', 'the problem, such as `both-lengths`')],
 })
 
 export const requestDuration = defineHistogram({
@@ -46,7 +46,7 @@ export const requestFirstByte = defineHistogram({
 
 export const requestOverhead = defineHistogram({
   name: 'portcullis_request_overhead_seconds',
-  help: 'Time that the gateway itself took: the duration without waiting for client and backend.',
+  help: 'Processing time of the gateway: the duration without waiting for the client and the backend.',
   labels: [LISTENER, ROUTE],
   unit: 'seconds',
   bounds: OVERHEAD_SECONDS,
@@ -55,7 +55,7 @@ export const requestOverhead = defineHistogram({
 
 export const requestBytes = defineCounter({
   name: 'portcullis_request_bytes_total',
-  help: 'Bytes of the bodies of requests.',
+  help: 'Bytes of request bodies.',
   labels: [LISTENER, ROUTE],
   unit: 'bytes',
   takesCustomLabels: true,
@@ -63,7 +63,7 @@ export const requestBytes = defineCounter({
 
 export const responseBytes = defineCounter({
   name: 'portcullis_response_bytes_total',
-  help: 'Bytes of the bodies of responses.',
+  help: 'Bytes of response bodies.',
   labels: [LISTENER, ROUTE],
   unit: 'bytes',
   takesCustomLabels: true,

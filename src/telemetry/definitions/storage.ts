@@ -4,21 +4,21 @@ import { defineGauge } from '../gauge.ts'
 
 export const storageConnected = defineGauge({
   name: 'portcullis_storage_connected',
-  help: 'Whether the database with edits of the configuration is connected; if not, the last known ones are served.',
+  help: 'Whether the configuration database is connected; if not, the last known edits are served.',
   labels: [],
   merge: 'min',
 })
 
 export const storageRevision = defineGauge({
   name: 'portcullis_storage_revision',
-  help: 'The revision of the edits that are served; replicas that agree have the same.',
+  help: 'Revision of the edits that are served; replicas with the same edits have the same revision.',
   labels: [],
   merge: 'max',
 })
 
 export const storageReconnects = defineCounter({
   name: 'portcullis_storage_reconnects_total',
-  help: 'How often the connection to the database was lost, or could not be made.',
+  help: 'Times that the connection to the database was lost or could not be established.',
   labels: [],
 })
 

@@ -4,31 +4,31 @@ import { label } from '../label.ts'
 
 export const logDrops = defineCounter({
   name: 'portcullis_log_records_dropped_total',
-  help: 'Records that were not written because the reader of the log was too slow.',
+  help: 'Log records that were dropped because the reader of the log was too slow.',
   labels: [],
 })
 
 export const traceSpansExported = defineCounter({
   name: 'portcullis_trace_spans_exported_total',
-  help: 'Spans that a collector took.',
+  help: 'Spans accepted by a collector.',
   labels: [],
 })
 
 export const traceSpansDropped = defineCounter({
   name: 'portcullis_trace_spans_dropped_total',
-  help: 'Spans that no collector took.',
+  help: 'Spans that no collector accepted.',
   labels: [label('reason', 'why', ['queue-full', 'refused', 'unavailable', 'stopped'])],
 })
 
 export const logsExported = defineCounter({
   name: 'portcullis_log_records_exported_total',
-  help: 'Records of the access log that a collector took.',
+  help: 'Access log records accepted by a collector.',
   labels: [],
 })
 
 export const logsUnexported = defineCounter({
   name: 'portcullis_log_records_unexported_total',
-  help: 'Records of the access log that no collector took.',
+  help: 'Access log records that no collector accepted.',
   labels: [label('reason', 'why', ['queue-full', 'refused', 'unavailable', 'stopped'])],
 })
 
@@ -40,12 +40,12 @@ export const seriesFolded = defineCounter({
 
 export const decisionDrops = defineCounter({
   name: 'portcullis_decision_records_dropped_total',
-  help: 'Records of decisions that came faster than their file or the database takes them; the file says so, too.',
+  help: 'Decision records that were dropped because the file or the database was too slow; the file also reports them.',
   labels: [],
 })
 
 export const TELEMETRY: MetricGroup = {
-  title: 'Telemetry itself',
+  title: 'Telemetry',
   metrics: [
     logDrops,
     logsExported,

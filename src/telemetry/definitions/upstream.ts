@@ -8,25 +8,25 @@ import { BACKEND } from './labels.ts'
 
 export const upstreamConnections = defineCounter({
   name: 'portcullis_upstream_connections_total',
-  help: 'Connections that were opened to backends.',
-  labels: [BACKEND, label('protocol', 'what is spoken on it', ['http1', 'http2', 'tcp'])],
+  help: 'Connections opened to backends.',
+  labels: [BACKEND, label('protocol', 'protocol of the connection', ['http1', 'http2', 'tcp'])],
 })
 
 export const upstreamConnectionsActive = defineGauge({
   name: 'portcullis_upstream_connections_active',
-  help: 'Connections to backends that are in use.',
+  help: 'Backend connections in use.',
   labels: [BACKEND],
 })
 
 export const upstreamConnectionsIdle = defineGauge({
   name: 'portcullis_upstream_connections_idle',
-  help: 'Connections to backends that are kept for the next request.',
+  help: 'Idle backend connections that are kept for the next request.',
   labels: [BACKEND],
 })
 
 export const upstreamConnectionFailures = defineCounter({
   name: 'portcullis_upstream_connection_failures_total',
-  help: 'Connections to backends that could not be opened.',
+  help: 'Backend connections that could not be opened.',
   labels: [
     BACKEND,
     label('reason', 'why', [
@@ -43,21 +43,16 @@ export const upstreamConnectionFailures = defineCounter({
 
 export const upstreamHttp2Offences = defineCounter({
   name: 'portcullis_upstream_http2_offences_total',
-  help: 'Connections of HTTP/2 that were ended for what the backend did on them.',
+  help: 'HTTP/2 connections that were closed because of the behavior of the backend.',
   labels: [
     BACKEND,
-    label('reason', 'what it did, or did not', [
-      'protocol',
-      'control-frames',
-      'overhead',
-      'ping-timeout',
-    ]),
+    label('reason', 'the behavior', ['protocol', 'control-frames', 'overhead', 'ping-timeout']),
   ],
 })
 
 export const upstreamConnectDuration = defineHistogram({
   name: 'portcullis_upstream_connect_duration_seconds',
-  help: 'Time to open a connection to a backend, TLS included.',
+  help: 'Time to open a connection to a backend, including TLS.',
   labels: [BACKEND],
   unit: 'seconds',
   bounds: CONNECT_SECONDS,
@@ -66,13 +61,13 @@ export const upstreamConnectDuration = defineHistogram({
 
 export const upstreamPending = defineGauge({
   name: 'portcullis_upstream_requests_pending',
-  help: 'Requests that wait for a connection to a backend.',
+  help: 'Requests that are waiting for a backend connection.',
   labels: [BACKEND],
 })
 
 export const upstreamRequests = defineCounter({
   name: 'portcullis_upstream_requests_total',
-  help: 'Requests to backends, every retry and every mirrored one included.',
+  help: 'Requests to backends, including retries and mirrored requests.',
   labels: [
     BACKEND,
     label('outcome', 'class of the status, or why there was none', [
@@ -88,7 +83,7 @@ export const upstreamRequests = defineCounter({
       'cancelled',
       'shed',
     ]),
-    label('purpose', 'what for', ['proxy', 'retry', 'mirror', 'policy']),
+    label('purpose', 'purpose of the request', ['proxy', 'retry', 'mirror', 'policy']),
   ],
 })
 
@@ -103,33 +98,33 @@ export const upstreamDuration = defineHistogram({
 
 export const upstreamRetries = defineCounter({
   name: 'portcullis_upstream_retries_total',
-  help: 'Requests that were sent to a backend once more.',
+  help: 'Retries of requests to backends.',
   labels: [BACKEND, label('reason', 'why', ['status', 'condition', 'connect', 'reset', 'timeout'])],
 })
 
 export const upstreamEjections = defineCounter({
   name: 'portcullis_upstream_outlier_ejections_total',
-  help: 'Endpoints that were taken out of use because they failed.',
-  labels: [BACKEND, label('reason', 'what they did', ['status', 'connect', 'reset', 'timeout'])],
+  help: 'Endpoints that were ejected because they failed.',
+  labels: [BACKEND, label('reason', 'the failure', ['status', 'connect', 'reset', 'timeout'])],
 })
 
 export const upstreamEndpoints = defineGauge({
   name: 'portcullis_upstream_endpoints',
-  help: 'Endpoints of a backend; of several workers the one that counts most.',
-  labels: [BACKEND, label('state', 'of the endpoint', ['healthy', 'unhealthy', 'ejected'])],
+  help: 'Endpoints of a backend; the highest count of any worker.',
+  labels: [BACKEND, label('state', 'state of the endpoint', ['healthy', 'unhealthy', 'ejected'])],
   merge: 'max',
 })
 
 export const upstreamHealthChecks = defineCounter({
   name: 'portcullis_upstream_health_checks_total',
   help: 'Active health checks of endpoints.',
-  labels: [BACKEND, label('outcome', 'of the check', ['healthy', 'unhealthy', 'timeout'])],
+  labels: [BACKEND, label('outcome', 'result of the check', ['healthy', 'unhealthy', 'timeout'])],
 })
 
 export const dnsLookups = defineCounter({
   name: 'portcullis_dns_lookups_total',
-  help: 'Names of backends that were looked up.',
-  labels: [label('outcome', 'of the lookup', ['found', 'empty', 'error', 'timeout'])],
+  help: 'DNS lookups of backend names.',
+  labels: [label('outcome', 'result of the lookup', ['found', 'empty', 'error', 'timeout'])],
 })
 
 export const UPSTREAM: MetricGroup = {

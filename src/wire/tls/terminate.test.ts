@@ -313,7 +313,11 @@ describe('ending TLS', { skip: WITHOUT_OPENSSL }, () => {
     ['no certificate', { ...one, certificates: [] }, /no certificate/],
     ['text', { ...one, certificates: [{ cert: 'x', key: 'y' }] }, /./],
     ['the key of another', { ...one, certificates: [{ ...first, key: wild.key }] }, /key/],
-    ['no authority', { ...one, clients: { ca: 'x', mode: 'Require' as const } }, /authority/],
+    [
+      'no authority',
+      { ...one, clients: { ca: 'x', mode: 'Require' as const } },
+      /no CA certificate/,
+    ],
     ['an unknown suite', { ...one, cipherSuites: ['NONSENSE'] }, /./],
     ['an unknown group', { ...one, keyExchangeGroups: ['nonsense'] }, /./],
   ] as const) {

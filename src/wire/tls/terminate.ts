@@ -71,7 +71,7 @@ export class Terminator {
   constructor(options: TerminatorOptions, tickets: TicketKeys) {
     const { certificates, clients, alpn } = options
     const [first, ...others] = certificates.map((own) => contextOptions(options, own))
-    if (first === undefined) throw new Error('there is no certificate')
+    if (first === undefined) throw new Error('no certificate')
     const table = tableOf(certificates)
     const contexts = others.map((own) => createSecureContext(own))
     this.#tickets = tickets
@@ -226,7 +226,7 @@ function contextOptions(
 /** Each on its own, so that what is none is noticed. */
 function certificatesIn(pem: string): string[] {
   const found = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
-  if (found.length === 0) throw new Error('there is no certificate of an authority')
+  if (found.length === 0) throw new Error('no CA certificate')
   for (const one of found) new X509Certificate(one)
   return [...found]
 }
@@ -236,7 +236,7 @@ function tableOf(certificates: TerminatorOptions['certificates']): NameTable<num
   const table = new NameTable<number>()
   for (const [at, { cert, key }] of certificates.entries()) {
     if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
-      throw new Error('the key is not that of the certificate')
+      throw new Error('the key does not match the certificate')
     table.add(certificateNames(cert), at)
   }
   return table
@@ -248,7 +248,7 @@ function chooseFrom(table: NameTable<number>, contexts: readonly SecureContext[]
     try {
       done(null, contexts[(table.find(name.toLowerCase()) ?? 0) - 1])
     } catch (error) {
-      done(new OwnError('the certificate could not be chosen', { cause: error }))
+      done(new OwnError('no certificate could be selected', { cause: error }))
     }
   }
 }

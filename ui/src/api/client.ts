@@ -63,9 +63,9 @@ export async function send(path: string, sent: Sent = {}): Promise<Response> {
     readonly login?: string
   }
   // Whoever sent it is gone, and its body with them: it says nothing of how to sign in.
-  if (signal?.aborted) throw new ApiProblem(0, 'The request was given up.')
+  if (signal?.aborted) throw new ApiProblem(0, 'The request was canceled.')
   if (response.status === 401) onUnauthorized(problem.login)
-  const { detail = `The gateway responded ${response.status}.`, ...more } = problem
+  const { detail = `The gateway responded with ${response.status}.`, ...more } = problem
   throw new ApiProblem(response.status, detail, more)
 }
 

@@ -55,7 +55,7 @@ function Why({ decision }: { readonly decision: Decision }) {
         {rule === undefined ? null : <Rule rule={rule} />}
         {nearest === undefined ? null : (
           <>
-            <Text size="sm">The Allow rule that came nearest:</Text>
+            <Text size="sm">The nearest Allow rule:</Text>
             <Rule rule={nearest} />
             {nearest.misses.map((miss) => (
               <Text key={miss.condition} size="sm" className="atom tone-bad">
@@ -91,7 +91,7 @@ function Attributes({ decision }: { readonly decision: Decision }) {
       <Table>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>What the rules read</Table.Th>
+            <Table.Th>Attributes that the rules read</Table.Th>
             <Table.Th>Value</Table.Th>
           </Table.Tr>
         </Table.Thead>
@@ -120,12 +120,12 @@ function MakeTest({ decisions }: { readonly decisions: readonly Decision[] }) {
   return (
     <section aria-label="Test">
       <Button variant="default" onClick={() => setOpen(!isOpen)} aria-expanded={isOpen}>
-        Make a test of this
+        Create a test from this decision
       </Button>
       {isOpen ? (
         <Stack gap="xs" mt="sm">
           <Text size="sm">
-            Save it beside the configuration and run{' '}
+            Save it next to the configuration and run{' '}
             <span className="expression">portcullis test FILE</span>. Values that records do not
             hold are marked; add them.
           </Text>
@@ -149,10 +149,10 @@ function Now({ id }: { readonly id: string }) {
   const path = `/api/decisions/${encodeURIComponent(id)}/explain`
   const { data, problem, reload } = useApi<Explained>(isAsked ? path : undefined)
   return (
-    <section aria-label="Under the configuration of now">
+    <section aria-label="With the current configuration">
       {isAsked ? null : (
         <Button variant="default" onClick={() => setAsked(true)}>
-          Explain it under the current configuration
+          Explain with the current configuration
         </Button>
       )}
       {problem === undefined ? null : <Problem problem={problem} retry={reload} />}

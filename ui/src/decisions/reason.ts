@@ -21,13 +21,13 @@ export function reasonOf(decision: Decision): string {
       return miss === undefined ? 'No Allow rule matched' : `No Allow rule matched: ${missOf(miss)}`
     }
     case 'no-rules':
-      return 'No rules apply'
+      return 'No rule denied it'
     case 'invalid-policy':
-      return `Policy ${invalid?.policy ?? ''} is invalid, and denies everything`
+      return `Policy ${invalid?.policy ?? ''} is invalid and denies all requests`
     case 'credentials':
       return `${credentials?.method ?? 'Authentication'} rejected the credentials`
     case 'cross-site':
-      return 'A page of another site sent it'
+      return 'It is a cross-site request'
     default:
       return cause
   }
@@ -36,5 +36,5 @@ export function reasonOf(decision: Decision): string {
 export function missOf({ condition, wanted, cause, variable, reason }: Miss): string {
   if (cause === 'unset') return `${variable ?? condition} is missing`
   if (cause === 'error') return reason ?? `${condition} could not be evaluated`
-  return `${condition} is ${cause}, and must be ${wanted}`
+  return `${condition} is ${cause} but must be ${wanted}`
 }

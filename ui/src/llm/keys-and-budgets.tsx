@@ -85,7 +85,7 @@ function Budgets({ budgets }: Pick<Found, 'budgets'>) {
               <Table.Td>
                 {amountOf(measure, amount)} per {per.toLowerCase()}
               </Table.Td>
-              <Table.Td className="expression">{key ?? 'All calls together'}</Table.Td>
+              <Table.Td className="expression">{key ?? 'All calls'}</Table.Td>
               <Table.Td>
                 <Used measure={measure} amount={amount} hasKey={key !== null} use={use} />
               </Table.Td>
@@ -118,7 +118,7 @@ function Used({ measure, amount, hasKey, use }: UsedProps) {
       <Tag tone={tone}>{most}</Tag>
       {hasKey ? (
         <Text size="sm" c="dimmed">
-          by the one that used most; {amountOf(measure, use.used)} by {callers}
+          highest usage of one caller; {amountOf(measure, use.used)} by {callers}
         </Text>
       ) : null}
     </>

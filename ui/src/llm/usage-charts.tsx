@@ -34,7 +34,7 @@ export function UsageCharts() {
             Usage over time
           </Title>
           <SegmentedControl
-            aria-label="Time that is shown"
+            aria-label="Time range"
             data={SPANS}
             value={hours}
             onChange={setHours}
@@ -50,8 +50,8 @@ export function UsageCharts() {
 function Charts({ usage }: { readonly usage: Usage }) {
   const source =
     usage.from === 'database'
-      ? 'Of all replicas, from the database.'
-      : 'Of this gateway, since it started and for a day at most: there is no database.'
+      ? 'Usage of all replicas, from the database.'
+      : 'Usage of this gateway since it started, for at most one day: no database is configured.'
   return (
     <>
       <Group align="start" grow preventGrowOverflow={false}>

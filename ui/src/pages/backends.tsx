@@ -27,15 +27,13 @@ export function Backends() {
     (catalogue.data?.backends ?? []).map((one) => [one.backend, one.providers]),
   )
   return (
-    <Page title="Backends" lead="Where requests go, and which routes lead there.">
+    <Page title="Backends" lead="The backends of this gateway and the routes that use them.">
       {dump.problem === undefined ? null : <Problem problem={dump.problem} retry={dump.reload} />}
       {dump.data === undefined && dump.problem === undefined ? (
         <Loading label="Reading backends" />
       ) : null}
       {dump.data !== undefined && backends.length === 0 ? (
-        <Empty title="No backends">
-          Add an item to `backends` and name it in a route, and it appears here.
-        </Empty>
+        <Empty title="No backends">Add an item to `backends` and reference it in a route.</Empty>
       ) : null}
       {backends.map((backend) => (
         <section key={backend.name} className="box" aria-label={`Backend ${backend.name}`}>
@@ -59,7 +57,7 @@ export function Backends() {
             ))}
             {effective.data !== undefined && ways.get(backend.name) === undefined ? (
               <Text size="sm" c="dimmed">
-                No route leads here.
+                No route uses this backend.
               </Text>
             ) : null}
             {(ways.get(backend.name) ?? []).map(({ route, listener, backend: own }, index) => (

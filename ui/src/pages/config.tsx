@@ -77,7 +77,7 @@ function Edits({ outline }: { readonly outline: ConfigOutline }) {
   return (
     <Text size="sm" c="dimmed">
       Revision {outline.revision}: {merged} resources edited, {added} added, {hidden} deleted;{' '}
-      {drifted} where the file changed since the edit.
+      {drifted} where the file has changed since the edit.
     </Text>
   )
 }
@@ -143,7 +143,7 @@ function Editing({ text, canStore, stored }: EditingProps) {
         </Group>
       ) : null}
       {problem === undefined ? null : <Problem problem={problem} />}
-      {previewed?.length === 0 ? <Text>No resource is different.</Text> : null}
+      {previewed?.length === 0 ? <Text>No resource differs.</Text> : null}
       {previewed === undefined || previewed.length === 0 ? null : (
         <>
           <Effect

@@ -49,7 +49,7 @@ function List() {
   return (
     <Page
       title="Decisions"
-      lead="What was decided about each request and connection, the newest first."
+      lead="Decisions about requests and connections, newest first."
       actions={
         <Switch
           label="Live"
@@ -98,12 +98,12 @@ function List() {
       {data !== undefined && shown.length === 0 ? (
         <Empty title="No matching decisions">
           {all.length > 0
-            ? 'Nothing has this text. Clear it to see the others.'
-            : 'Denials are always recorded. Send a request that a rule denies, or remove a filter; with Live on it appears by itself.'}
+            ? 'No decision contains this text. Clear the search to see all decisions.'
+            : 'Denials are always recorded. Send a request that a rule denies, or remove a filter. With Live on, new decisions appear automatically.'}
         </Empty>
       ) : null}
       <Text size="sm" c="dimmed" role="status">
-        {shown.length} shown{isLive ? ', new ones appear by themselves' : ''}
+        {shown.length} shown{isLive ? ', new decisions appear automatically' : ''}
       </Text>
       <Stack gap={0} className="rows">
         {shown.slice(0, SHOWN).map((decision, index) => (

@@ -21,7 +21,10 @@ export function History() {
   const entries = (data?.entries ?? []).filter((one) => kind === null || one.kind === kind)
   const revisions = [...Map.groupBy(entries, ({ revision }) => revision)]
   return (
-    <Page title="History" lead="Every stored change with its author, and a way back.">
+    <Page
+      title="History"
+      lead="Every stored change with its author. You can roll back to any revision."
+    >
       <ReadOnlyNote />
       {isReadOnly === false ? <RoleNote needs="editor" to="roll back" /> : null}
       {problem === undefined ? null : <Problem problem={problem} retry={reload} />}
@@ -92,7 +95,7 @@ function Revision({ revision, entries, isNewest, canRollBack, rolledBack }: Revi
             <Text size="sm" fw={600}>
               {entry.kind} / {entry.id}
               {entry.state === 'hidden' ? ' (deleted)' : ''}
-              {entry.state === 'reset' ? ' (as in the file again)' : ''}
+              {entry.state === 'reset' ? ' (reverted to the file)' : ''}
             </Text>
             <TextDiff before={textOf(entry.before)} after={textOf(entry.after)} />
           </div>

@@ -24,7 +24,10 @@ export function Llm() {
   const ways = waysTo(effective.data)
   const usage = metrics.data?.llm
   return (
-    <Page title="LLM" lead="Models that clients can ask for, what they use and what guards them.">
+    <Page
+      title="LLM"
+      lead="Models that clients can request, their usage and the rules that guard them."
+    >
       {problem === undefined ? null : <Problem problem={problem} retry={reload} />}
       {data === undefined && problem === undefined ? <Loading label="Reading models" /> : null}
       {data?.backends.length === 0 ? (
@@ -49,7 +52,7 @@ export function Llm() {
               {backend.backend}
             </Title>
             <Models backend={backend} />
-            {effective.data === undefined ? <Loading label="Working out what guards it" /> : null}
+            {effective.data === undefined ? <Loading label="Analyzing guards" /> : null}
             {(ways.get(backend.backend) ?? []).map((way, index) => (
               <Guarded key={`${way.route.route} ${index}`} way={way} backend={backend} />
             ))}

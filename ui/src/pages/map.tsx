@@ -20,11 +20,9 @@ export function MapPage() {
     (!isOnlyOpen || isOpen(route.protection)) &&
     textOf(listener, route).includes(search.toLowerCase())
   return (
-    <Page title="Map" lead="What leads where, and what guards each way.">
+    <Page title="Map" lead="Listeners, routes and backends, and the rules that guard them.">
       {problem === undefined ? null : <Problem problem={problem} retry={reload} />}
-      {data === undefined && problem === undefined ? (
-        <Loading label="Working out what guards what" />
-      ) : null}
+      {data === undefined && problem === undefined ? <Loading label="Analyzing guards" /> : null}
       {data === undefined ? null : (
         <>
           <Group>
@@ -36,7 +34,7 @@ export function MapPage() {
               flex="1 1 14rem"
             />
             <Checkbox
-              label="Only what is not guarded"
+              label="Only unguarded"
               checked={isOnlyOpen}
               onChange={(event) => setOnlyOpen(event.currentTarget.checked)}
             />
@@ -115,7 +113,7 @@ function Route({ route }: { readonly route: EffectiveRoute }) {
           {guards.length === 0 ? (
             <Text size="sm" c={isUnguarded ? 'var(--bad)' : 'dimmed'}>
               {isUnguarded
-                ? 'No rule denies anything here: any client gets through.'
+                ? 'No rule denies anything here: all requests are admitted.'
                 : 'No rules on the route itself.'}
             </Text>
           ) : (

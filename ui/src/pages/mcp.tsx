@@ -44,7 +44,7 @@ export function Mcp() {
                 <Tag tone="quiet">{server.transport}</Tag>
               </Group>
             ))}
-            {effective.data === undefined ? <Loading label="Working out what guards it" /> : null}
+            {effective.data === undefined ? <Loading label="Analyzing guards" /> : null}
             {(ways.get(backend) ?? []).map((way, index) => (
               <Guarded key={`${way.route.route} ${index}`} way={way} />
             ))}

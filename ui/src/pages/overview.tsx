@@ -22,7 +22,7 @@ export function Overview() {
     { every: PACE },
   )
   return (
-    <Page title="Overview" lead="What this gateway serves, what it denies, and what guards it.">
+    <Page title="Overview" lead="Traffic, denials and guards of this gateway.">
       {metrics.problem === undefined ? null : (
         <Problem problem={metrics.problem} retry={metrics.reload} />
       )}
@@ -54,7 +54,7 @@ export function Overview() {
             <a href="/ui/decisions?verdict=denied">All denials</a>
           </Group>
           {denied.data?.decisions.length === 0 ? (
-            <Empty title="Nothing was denied yet">
+            <Empty title="No denials yet">
               Send a request that a rule denies; it appears here with the rule that decided and what
               it read.
             </Empty>
@@ -112,13 +112,11 @@ function Guarding() {
   )
   const open = routes.filter(({ protection }) => isOpen(protection))
   return (
-    <Part title="What guards what" link={<a href="/ui/map">Open the map</a>}>
+    <Part title="Guards" link={<a href="/ui/map">Open the map</a>}>
       {problem === undefined ? null : <Problem problem={problem} retry={reload} />}
-      {data === undefined && problem === undefined ? (
-        <Loading label="Working out what guards what" />
-      ) : null}
+      {data === undefined && problem === undefined ? <Loading label="Analyzing guards" /> : null}
       {data !== undefined && routes.length === 0 ? (
-        <Empty title="No routes">Add a route, and this list says what guards it.</Empty>
+        <Empty title="No routes">Add a route to see what guards it.</Empty>
       ) : null}
       {open.length === 0 && routes.length > 0 ? (
         <Text>
@@ -177,12 +175,12 @@ function Warnings() {
   const found = [...(said.data?.diagnostics ?? []), ...(lint.data?.findings ?? [])]
   return (
     <Part title="Warnings">
-      {isLooking ? <Loading label="The gateway is looking at its policies" /> : null}
+      {isLooking ? <Loading label="The gateway is analyzing its policies" /> : null}
       {lint.problem === undefined || isLooking ? null : (
         <Problem problem={lint.problem} retry={lint.reload} />
       )}
       {found.length === 0 && lint.data !== undefined ? (
-        <Text c="dimmed">Nothing to report about the configuration and its policies.</Text>
+        <Text c="dimmed">No findings in the configuration and its policies.</Text>
       ) : null}
       <Diagnostics found={found} />
     </Part>

@@ -39,7 +39,7 @@ function List() {
       .includes(search.toLowerCase()),
   )
   return (
-    <Page title="Policies" lead="Rules by the resource that has them. Open one to change it.">
+    <Page title="Policies" lead="Rules by resource. Open a resource to change its rules.">
       <ReadOnlyNote />
       {problem === undefined ? null : <Problem problem={problem} retry={resources.reload} />}
       {all === undefined && problem === undefined ? <Loading label="Reading rules" /> : null}
@@ -78,7 +78,7 @@ function Row({ listed: { summary, value } }: { readonly listed: Listed }) {
           {kind} / {id}
         </a>
         {origin === 'baseline' ? null : <Tag tone="quiet">Edited</Tag>}
-        {drift.length === 0 ? null : <Tag tone="warn">The file changed since</Tag>}
+        {drift.length === 0 ? null : <Tag tone="warn">The file has changed since</Tag>}
       </Group>
       {blocks.length === 0 ? (
         <Text size="sm" c="dimmed">

@@ -51,13 +51,13 @@ export function Sandbox() {
   return (
     <Page
       title="Sandbox"
-      lead="Try a request against the rules that run. Nothing is sent to a backend."
+      lead="Evaluate a request with the running rules. Nothing is sent to a backend."
     >
       <form onSubmit={run}>
         <Stack>
           <Select
             label="Start from a recent request"
-            placeholder={requests.length === 0 ? 'None is recorded yet' : 'Choose one'}
+            placeholder={requests.length === 0 ? 'No requests recorded yet' : 'Choose one'}
             disabled={requests.length === 0}
             data={requests.map((one, index) => ({
               value: String(index),
@@ -86,7 +86,7 @@ export function Sandbox() {
             />
             <Textarea
               label="Headers"
-              description="One on each line, name: value"
+              description="One per line, name: value"
               value={request.headers}
               onChange={(event) => set('headers')(event.currentTarget.value)}
               autosize
@@ -114,7 +114,7 @@ export function Sandbox() {
       {isRunning ? <Loading label="Evaluating the rules" /> : null}
       {explained === undefined || isRunning ? null : <Steps explained={explained} />}
       {explained === undefined && problem === undefined && !isRunning ? (
-        <Empty title="See why, before anyone asks">
+        <Empty title="See how rules decide">
           Deny rules are evaluated first, every Require rule must pass, and if there are Allow
           rules, at least one must match. Evaluate a request to see each condition with what it
           read.

@@ -9,7 +9,7 @@ import { useMay } from '../session.ts'
 
 const LEVELS = ['off', 'error', 'warn', 'info', 'debug', 'trace']
 const SCHEMES = [
-  { value: 'auto', label: 'As the system' },
+  { value: 'auto', label: 'Same as system' },
   { value: 'light', label: 'Light' },
   { value: 'dark', label: 'Dark' },
 ]
@@ -19,7 +19,7 @@ export function Settings() {
   const { data: outline } = useApi<ConfigOutline>('/api/config')
   const { colorScheme, setColorScheme } = useMantineColorScheme()
   return (
-    <Page title="Settings" lead="Of this process and of this browser.">
+    <Page title="Settings" lead="Settings of this process and this browser.">
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
         <section className="box" aria-label="Gateway">
           <Title order={2} size="h4" mb="xs">
@@ -45,14 +45,14 @@ export function Settings() {
           <LogLevel />
           <Select
             label="Colours"
-            description="Kept in this browser"
+            description="Stored in this browser"
             data={SCHEMES}
             value={colorScheme}
             allowDeselect={false}
             onChange={(scheme) => setColorScheme((scheme ?? 'auto') as 'auto' | 'light' | 'dark')}
           />
           <Text size="sm">
-            Whatever this UI does can be scripted:{' '}
+            Everything in this UI can be scripted:{' '}
             <a href="/api/openapi.json">the description of the admin API</a>.
           </Text>
         </Stack>
@@ -87,7 +87,7 @@ function LogLevel() {
     <>
       <Select
         label="Log level"
-        description="Of all workers, until this process stops"
+        description="For all workers, until this process stops"
         disabled={!mayChange}
         data={LEVELS}
         value={data?.level ?? null}

@@ -12,16 +12,16 @@ export function Suggest() {
   return (
     <Page
       title="Suggest"
-      lead="The fewest Allow rules that admit what was recorded. Each set was tried on the same records."
+      lead="The fewest Allow rules that admit the recorded requests. Each set was tested on the same records."
       actions={
         <Button variant="default" onClick={reload}>
-          Look again
+          Refresh
         </Button>
       }
     >
       {problem === undefined || isNothing ? null : <Problem problem={problem} retry={reload} />}
       {data === undefined && problem === undefined ? (
-        <Loading label="Reading recorded requests, and trying rules on them" />
+        <Loading label="Testing rules on recorded requests" />
       ) : null}
       {isNothing ? (
         <Empty title="No admitted requests are recorded">
@@ -42,8 +42,8 @@ export function Suggest() {
 }
 
 const EFFECT = {
-  no: 'Deny nothing that is admitted now: rules of the gateway or the listener admit it',
-  unknown: 'Not known whether they deny anything that is admitted now',
+  no: 'Deny no request that is admitted now, because rules on the gateway or listener still admit it',
+  unknown: 'Not known whether they deny any request that is admitted now',
 } as const
 
 function SuggestionBox({ suggestion }: { readonly suggestion: Suggestion }) {
@@ -84,14 +84,14 @@ function SuggestionBox({ suggestion }: { readonly suggestion: Suggestion }) {
             </Text>
             {wouldDeny.map((one) => (
               <Text key={JSON.stringify(one)} size="sm" c="dimmed">
-                Would deny what is admitted now: {exampleText(one)}
+                Would deny this request, which is admitted now: {exampleText(one)}
               </Text>
             ))}
           </div>
         ))}
         {replaces.length === 0 ? null : (
           <div>
-            <Text size="sm">In place of</Text>
+            <Text size="sm">Instead of</Text>
             {replaces.map((rule) => (
               <div key={rule} className="expression">
                 allow: {rule}

@@ -22,7 +22,7 @@ export class PageFailure extends Component<{ readonly children: ReactNode }, Sta
           {error.message}
         </Text>
         <Button size="xs" variant="default" onClick={() => location.reload()}>
-          Load it again
+          Reload
         </Button>
       </Alert>
     )

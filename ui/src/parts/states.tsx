@@ -46,9 +46,9 @@ interface ProblemProps {
 }
 
 const ADVICE: Readonly<Record<number, string>> = {
-  0: 'Start it again; this page reads on by itself.',
-  403: 'Ask for a role that may do this, or use the command line on the machine itself.',
-  412: 'Someone else changed it meanwhile: load it again, and make your change to that.',
+  0: 'Restart it; this page reconnects automatically.',
+  403: 'Request a role with this permission, or use the command line on the machine itself.',
+  412: 'It has been changed in the meantime: reload it and apply your change again.',
   429: 'Analyses run two at a time: wait a moment and try again.',
   503: 'Try again in a moment.',
 }
@@ -56,7 +56,7 @@ const ADVICE: Readonly<Record<number, string>> = {
 export function Problem({ problem, retry }: ProblemProps) {
   const advice = ADVICE[problem.status]
   return (
-    <Alert color="red" variant="outline" title="This did not work" role="alert">
+    <Alert color="red" variant="outline" title="The operation failed" role="alert">
       <Stack gap="xs" align="start">
         <Text size="sm" className="expression">
           {problem.message}
@@ -99,7 +99,7 @@ export function RoleNote({ needs, to }: { readonly needs: Role; readonly to: str
   if (session === undefined || isAllowed) return null
   return (
     <Text size="sm" c="dimmed">
-      You are signed in as {session.name} with the role {session.role}; it takes the role {needs} to{' '}
+      You are signed in as {session.name} with the role {session.role}; you need the role {needs} to{' '}
       {to}.
     </Text>
   )

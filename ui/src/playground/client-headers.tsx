@@ -11,8 +11,8 @@ interface Properties {
 export function ClientHeaders({ example, value, onChange }: Properties) {
   return (
     <Textarea
-      label="Headers of the client"
-      description={`What rules read, such as ${example}; one on each line, name: value`}
+      label="Client headers"
+      description={`Headers that rules read, such as ${example}; one per line, name: value`}
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}
       autosize

@@ -84,7 +84,7 @@ function resultOf({ status, headers, body }: PlaygroundResponse): unknown {
       if (error instanceof Failure) throw error
     }
   }
-  throw new Failure(`The gateway responded ${status}: ${body.slice(0, 300)}`)
+  throw new Failure(`The gateway responded with ${status}: ${body.slice(0, 300)}`)
 }
 
 class Failure extends Error {}

@@ -218,7 +218,7 @@ function ForTheFile({ kind, value }: { readonly kind: string; readonly value: un
       <Title order={3} size="h5" mb={4}>
         For the file
       </Title>
-      <Text size="sm">Put this in place of the item of `{kind}` to make the change:</Text>
+      <Text size="sm">Replace the item in `{kind}` with this to apply the change:</Text>
       <pre className="box expression">{stringify(value)}</pre>
     </div>
   )
@@ -254,7 +254,7 @@ function Save({ path, etag, value, isSeen, saved }: SaveProps) {
     <Stack gap="sm">
       <TextInput
         label="Comment for the history"
-        placeholder="Why this changes"
+        placeholder="Reason for the change"
         value={comment}
         onChange={(event) => setComment(event.currentTarget.value)}
         maw={520}
@@ -280,7 +280,7 @@ function Conflict({ problem, reload }: { problem: ApiProblem; reload: () => void
       <Text size="sm">What is stored now:</Text>
       <pre className="box expression">{stringify(current?.value ?? null)}</pre>
       <Button variant="default" w="fit-content" onClick={reload}>
-        Load it, and drop my change
+        Load it and discard my change
       </Button>
     </Stack>
   )

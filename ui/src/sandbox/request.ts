@@ -37,7 +37,7 @@ export function readClaims(text: string): Readonly<Record<string, unknown>> | st
   try {
     return objectOf(given.startsWith('{') ? given : payloadOf(given))
   } catch {
-    return 'This is neither a JWT (three parts with dots between them) nor a JSON object.'
+    return 'Neither a JWT (three parts separated by dots) nor a JSON object.'
   }
 }
 

@@ -11,8 +11,8 @@ const OUTCOMES: Readonly<Record<string, readonly [Tone, string]>> = {
   rejected: ['bad', 'Rejected'],
   closed: ['bad', 'The connection is closed'],
   'no-route': ['warn', 'No route matches'],
-  'not-served': ['warn', 'Admitted, but nothing serves it'],
-  'not-known': ['warn', 'Not known: it depends on what was not given'],
+  'not-served': ['warn', 'Admitted, but not served'],
+  'not-known': ['warn', 'Not known: it depends on values that were not provided'],
 }
 
 /** Each stage in the order of evaluation: Deny, Require, Allow; one rule at a time if wanted. */
@@ -37,7 +37,7 @@ export function Steps({ explained }: { readonly explained: Explained }) {
         </Text>
       ))}
       {rules.length === 0 ? (
-        <Text c="dimmed">No rules reach this request.</Text>
+        <Text c="dimmed">No rules apply to this request.</Text>
       ) : (
         <Group>
           <Button

@@ -33,8 +33,8 @@ function absentInDeny(use: RuleUse): Finding | undefined {
         {
           code: 'AZ002',
           severity: 'error',
-          message: `a request without \`${name}\` is not denied: comparing what is absent is an error, and a Deny rule that errors does not fire`,
-          hint: `use Require with what must hold, such as \`${positive(use.placed.rule.expression, leaf.term)}\``,
+          message: `a request without \`${name}\` is not denied: comparing a missing value is an error, and a Deny rule that fails does not match`,
+          hint: `use a Require rule instead, for example \`${positive(use.placed.rule.expression, leaf.term)}\``,
         },
         use.placed,
         leaf.term,
@@ -114,8 +114,8 @@ export const openGrant: Check = function* ({ rules }) {
           {
             code: 'AZ006',
             severity: 'warning',
-            message: `this holds for every request without \`${name}\``,
-            hint: 'leave out this part, unless they are meant to pass: a missing value then does not match',
+            message: `this is true for every request without \`${name}\``,
+            hint: 'remove this part, unless these requests are meant to match: a missing value then does not match',
           },
           use.placed,
           test,

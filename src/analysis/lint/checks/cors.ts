@@ -17,7 +17,7 @@ export const preflightHeaders: Check = function* ({ model }) {
         diagnostic: {
           code: 'AZ025',
           severity: 'warning',
-          message: `preflights do not reach route \`${name}\`: it matches requests with ${listed(names)}, and a browser asks without`,
+          message: `preflight requests do not reach route \`${name}\`: it requires ${listed(names)}, which browsers do not send in a preflight request`,
           hint: 'add a match without the header and with `method: OPTIONS`, or set `cors` on the listener or the gateway',
           origin: cors.origin ?? origin,
         },
@@ -36,8 +36,8 @@ export const openOrigins: Check = function* ({ model }) {
           code: 'AZ026',
           severity: 'warning',
           message:
-            'pages of every origin may send requests with the credentials of the user, and read the responses',
-          hint: 'list the origins in `allowOrigins`, or leave out `allowCredentials`',
+            'pages from any origin can send requests with the credentials of the user and read the responses',
+          hint: 'list the origins in `allowOrigins`, or remove `allowCredentials`',
           origin,
         },
       }

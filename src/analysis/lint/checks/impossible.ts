@@ -101,7 +101,7 @@ export function comparisonOf(term: Term): readonly [Term, readonly string[]] | u
 function methodProblem(text: string): Problem | undefined {
   if (!/[a-z]/.test(text)) return undefined
   return {
-    message: 'methods are case-sensitive, and no request has one with lower-case letters',
+    message: 'methods are case-sensitive, and no request has a method with lowercase letters',
     hint: `write \`'${text.toUpperCase()}'\``,
   }
 }
@@ -111,16 +111,16 @@ function hostProblem(text: string, isPrefix: boolean): Problem | undefined {
   const hint = `write \`'${name}'\``
   if (text.includes('://')) {
     const host = /:\/\/([^/:]*)/.exec(name)?.[1] ?? ''
-    return { message: '`request.host` is a name, not a URL', hint: `write \`'${host}'\`` }
+    return { message: '`request.host` is a hostname, not a URL', hint: `write \`'${host}'\`` }
   }
-  if (/[A-Z]/.test(text)) return { message: '`request.host` is always in lower case', hint }
+  if (/[A-Z]/.test(text)) return { message: '`request.host` is always lowercase', hint }
   if (!isPrefix && /^[^:[\]]*:\d*$/.test(text)) {
-    return { message: '`request.host` never has a port', hint }
+    return { message: '`request.host` never includes a port', hint }
   }
   if (!isPrefix && text.includes('*')) {
     const suffix = name.replace(/^\*/, '')
     return {
-      message: '`==` compares with the character `*`, which no host has',
+      message: '`==` compares `*` literally, and no hostname contains it',
       hint: `write \`request.host.endsWith('${suffix}')\``,
     }
   }
@@ -132,7 +132,7 @@ function pathProblem(text: string, isPrefix: boolean): Problem | undefined {
   if (text === '*') {
     return {
       message: 'no path is `*`: `OPTIONS *` is rejected',
-      hint: 'leave the path out of the condition to match every path',
+      hint: 'remove the path from the condition to match every path',
     }
   }
   if (!text.startsWith('/')) {
@@ -141,14 +141,14 @@ function pathProblem(text: string, isPrefix: boolean): Problem | undefined {
   if (/[?#]/.test(text)) {
     const [path = ''] = text.split(/[?#]/)
     return {
-      message: '`request.path` is without the query',
-      hint: `compare \`'${path}'\`, and the query by \`request.query\``,
+      message: '`request.path` does not include the query',
+      hint: `compare with \`'${path}'\`, and compare the query with \`request.query\``,
     }
   }
   if (/\/\.\.?\//.test(text) || (!isPrefix && /\/\.\.?$/.test(text))) {
     return {
-      message: 'dot segments are resolved before rules see a path',
-      hint: 'write it without',
+      message: 'dot segments are resolved before rules are evaluated',
+      hint: 'write the path without dot segments',
     }
   }
   return undefined
@@ -166,8 +166,8 @@ export const globs: Check = function* ({ rules }) {
       const said = {
         code: 'AZ023',
         severity: 'warning',
-        message: `\`${text}\` is compared as it is written: \`*\` stands for itself alone`,
-        hint: `write \`request.path.startsWith('${prefix}')\`, or \`matches\` with a pattern`,
+        message: `\`${text}\` is compared literally: \`*\` is not a wildcard`,
+        hint: `write \`request.path.startsWith('${prefix}')\`, or use \`matches\` with a pattern`,
       } as const
       yield { diagnostic: aboutRule(said, placed, term) }
       break
@@ -184,11 +184,11 @@ export const nestedClaims: Check = function* ({ rules }) {
       const said = {
         code: 'AZ024',
         severity: 'warning',
-        message: `\`jwt\` is the claims themselves: this reads a claim called \`claims\``,
+        message: `\`jwt\` contains the claims directly: this reads a claim named \`claims\``,
         hint:
           claim.length > 0
             ? `write \`${nameOf(['jwt', ...claim])}\``
-            : 'leave `claims` out: `has(jwt.sub)`, `jwt.sub`',
+            : 'remove `claims`: `has(jwt.sub)`, `jwt.sub`',
       } as const
       yield { diagnostic: aboutRule(said, placed, term) }
       break

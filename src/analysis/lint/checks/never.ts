@@ -60,11 +60,11 @@ function withoutIdentity(use: RuleUse, variables: readonly string[]): Finding | 
     const places = listed(without.map(({ point }) => placeName(point)))
     const where = isEverywhere ? 'here' : `at ${places}`
     const hint =
-      `put \`${kind}\` into the same policy, or attach it at an enclosing level; that of a ` +
-      'neighbour at the same level does not count'
+      `add \`${kind}\` to the same policy, or attach it at an enclosing level; another policy ` +
+      'at the same level does not count'
     const effect = isNeverTrue
       ? `this rule never matches${effectOf(use, isEverywhere)}`
-      : 'this part never holds'
+      : 'this part is never true'
     const message = `\`${variable}\` is never set ${where}: ${effect}`
     const severity = isNeverTrue && isEverywhere ? 'error' : 'warning'
     return finding({ code: 'AZ001', severity, message, hint }, use, variable)
@@ -89,8 +89,8 @@ function withoutServerName(use: RuleUse): Finding | undefined {
       severity: isEverywhere ? 'error' : 'warning',
       message:
         `\`destination.hostname\` is always unset on ${places}, which ` +
-        `is not of protocol TLS: this rule never matches there${effectOf(use, true)}`,
-      hint: 'compare `request.host` in a traffic rule, or give the listener `protocol: TLS`',
+        `does not have protocol TLS: this rule never matches there${effectOf(use, true)}`,
+      hint: 'compare `request.host` in a traffic rule, or set `protocol: TLS` on the listener',
     },
     use,
     'destination.hostname',
@@ -112,8 +112,8 @@ function contradiction(use: RuleUse): Finding | undefined {
       {
         code: 'AZ010',
         severity: 'warning',
-        message: `no request can make this true${effectOf(use, true)}`,
-        hint: 'its parts contradict each other, or ask for what a request never has',
+        message: `no request can satisfy this rule${effectOf(use, true)}`,
+        hint: 'its parts contradict each other, or require something that no request has',
       },
       use,
     )
@@ -126,8 +126,8 @@ function contradiction(use: RuleUse): Finding | undefined {
     {
       code: 'AZ010',
       severity: 'warning',
-      message: 'every request makes this true',
-      hint: 'it does not tell requests apart: say what it is to depend on',
+      message: 'every request satisfies this rule',
+      hint: 'the rule does not distinguish requests: compare an attribute of the request',
     },
     use,
   )
@@ -137,11 +137,11 @@ function effectOf({ placed }: RuleUse, isEverywhere: boolean): string {
   if (!isEverywhere || !placed.isEnforced) return ''
   switch (placed.rule.action) {
     case 'Require':
-      return ', so everything is refused'
+      return ', so all requests are denied'
     case 'Deny':
-      return ', so it stops nobody'
+      return ', so it denies no requests'
     case 'Allow':
-      return ', so it admits nobody'
+      return ', so it admits no requests'
   }
 }
 

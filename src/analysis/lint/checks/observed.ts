@@ -52,11 +52,11 @@ export const misspeltClaims: Check = function* (survey, { decisions }) {
     if (KNOWN_CLAIMS.includes(claim) || seen.has(claim)) continue
     const meant = seen.size > 0 ? nearOne(claim, seen) : nearOne(claim, KNOWN_CLAIMS, isTypingSlip)
     if (meant === undefined) continue
-    const source = seen.size > 0 ? 'was seen in tokens' : 'is a usual claim'
+    const source = seen.size > 0 ? 'was seen in tokens' : 'is a common claim'
     const said = {
       code: 'AZ019',
       severity: 'warning',
-      message: `\`jwt.${claim}\` may be misspelt: \`${meant}\` ${source}`,
+      message: `\`jwt.${claim}\` may be misspelled: \`${meant}\` ${source}`,
       hint: `did you mean \`jwt.${meant}\`?`,
     } as const
     yield { diagnostic: aboutRule(said, placed, term) }
@@ -118,7 +118,7 @@ export const unseenClaims: Check = function* (survey, { decisions }) {
     const said = {
       code: 'AZ017',
       severity: 'info',
-      message: `no token of ${decisions.records} recorded decisions had \`${claim}\``,
+      message: `no token in ${decisions.records} recorded decisions had \`${claim}\``,
       hint: `tokens had: ${[...decisions.claims].sort().slice(0, 12).join(', ')}`,
     } as const
     yield { diagnostic: aboutRule(said, placed, term) }
@@ -150,11 +150,12 @@ export const idleRules: Check = function* ({ rules }, { decisions }) {
     if (tally === undefined) {
       // A Require that holds is never what decides.
       if (rule.action === 'Require') continue
-      const hint = 'it may be needed for what did not happen then; what was allowed is only sampled'
+      const hint =
+        'it may be needed for requests that were not recorded; allowed requests are only sampled'
       yield { diagnostic: info(placed, `this rule decided none of ${span}`, hint) }
     } else if (tally.allowed === 0 && tally.denied === records) {
-      const hint = 'look at what it compares: an address may be that of a load balancer'
-      yield { diagnostic: info(placed, `this rule refused all of ${span}`, hint) }
+      const hint = 'check the values that it compares: an address may be that of a load balancer'
+      yield { diagnostic: info(placed, `this rule denied all of ${span}`, hint) }
     }
   }
 }

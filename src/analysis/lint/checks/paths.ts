@@ -56,7 +56,11 @@ function pathProblem(
   }
   if (term.kind === 'call' && term.name === 'matches' && !/^(\^|\\A)/.test(text)) {
     const message = 'this pattern may match anywhere in the path'
-    return about('warning', message, 'begin it with `^`, and end it with `$` if it is to be whole')
+    return about(
+      'warning',
+      message,
+      'begin it with `^`, and end it with `$` to match the entire path',
+    )
   }
   if (term.kind === 'equal' && isDeny && wanted !== term.negated && text !== '/') {
     const below = text.endsWith('/') ? text : `${text}/`
@@ -115,8 +119,8 @@ export const keptSlashes: Check = function* ({ rules, model }) {
       const said = {
         code: 'AZ027',
         severity: 'warning',
-        message: `adjacent slashes are kept here: \`/${constantOf(term)}\` is not denied`,
-        hint: 'leave out `mergeSlashes: false`, or allow what is allowed instead',
+        message: `adjacent slashes are not merged here: \`/${constantOf(term)}\` is not denied`,
+        hint: 'remove `mergeSlashes: false`, or list what is allowed in Allow rules instead',
       } as const
       yield { diagnostic: aboutRule(said, placed, term) }
       break

@@ -32,15 +32,15 @@ export const unusedTargets: Check = function* ({ model }) {
       .flatMap(({ policies }) => policies)
       .find(({ kind }) => RULE_KINDS.has(kind))
     if (guard === undefined || used.has(name)) continue
-    const message = `no route leads to the backend \`${name}\`: its rules guard nothing`
-    yield { diagnostic: unused(guard, message, 'name it in a route, or remove it') }
+    const message = `no route uses backend \`${name}\`: its rules guard nothing`
+    yield { diagnostic: unused(guard, message, 'reference it in a route, or remove it') }
   }
   for (const gateway of model.gateways) {
     const guard = gateway.policies.find(
       ({ kind, section }) => RULE_KINDS.has(kind) && section !== 'frontend',
     )
     if (guard === undefined || reached.has(gateway.name)) continue
-    const message = `no route is attached to the gateway \`${gateway.name}\`: its rules guard nothing`
+    const message = `no route is attached to gateway \`${gateway.name}\`: its rules guard nothing`
     yield { diagnostic: unused(guard, message, 'attach a route to it, or remove it') }
   }
 }
@@ -65,7 +65,7 @@ export const overriddenFields: Check = function* ({ model }) {
         diagnostic: {
           code: 'AZ009',
           severity: 'error',
-          message: `\`${policy.kind}\` of \`${policy.policy}\` has no effect at ${place}: \`${winner.policy}\` sets it too, and stands first`,
+          message: `\`${policy.kind}\` of \`${policy.policy}\` has no effect at ${place}: \`${winner.policy}\` also sets it and takes precedence`,
           hint: 'remove one of the two, or attach them at different levels',
           origin: policy.origin,
         },
@@ -91,8 +91,8 @@ export const hiddenAddresses: Check = function* ({ rules }, { exposures }) {
       const said = {
         code: 'AZ015',
         severity: 'warning',
-        message: `behind the load balancer of ${names} every client may seem to come from within the cluster`,
-        hint: 'set `externalTrafficPolicy: Local` on the Service, or use PROXY protocol',
+        message: `behind the load balancer of ${names}, every client may appear to have an address in the cluster`,
+        hint: 'set `externalTrafficPolicy: Local` on the Service, or use the PROXY protocol',
       } as const
       yield { diagnostic: aboutRule(said, placed, term) }
       break
@@ -117,7 +117,7 @@ export const anyAudience: Check = function* ({ model }) {
           diagnostic: {
             code: 'AZ017',
             severity: 'info',
-            message: `every token of \`${issuer}\` is taken, whoever it was made for`,
+            message: `every token from \`${issuer}\` is accepted, whatever its audience`,
             hint: 'list the accepted `audiences` of the provider',
             origin: policy.origin,
           },
@@ -140,7 +140,7 @@ export const unguardedProviders: Check = function* ({ model }) {
           diagnostic: {
             code: 'AZ018',
             severity: 'warning',
-            message: `\`${provider.name}\` has no authorization, which ${listed(guarded.map(({ name }) => name))} of the same ${of} has: a failover goes around it`,
+            message: `\`${provider.name}\` has no authorization, unlike ${listed(guarded.map(({ name }) => name))} of the same ${of}: a failover bypasses it`,
             hint,
             origin: provider.origin,
           },
@@ -157,11 +157,11 @@ export const unguardedProviders: Check = function* ({ model }) {
 function* interchangeable({ groups, models, virtualModels = [] }: AiBackend) {
   const all = groups.flatMap(({ providers }) => providers)
   if (models === undefined) {
-    const hint = 'write the rules at the backend, where they hold for all its providers'
+    const hint = 'set the rules on the backend, where they apply to all its providers'
     yield { providers: all, of: 'backend', hint }
     return
   }
-  const hint = 'write the rules at each of them, or in `llm.policies`, where they hold for all'
+  const hint = 'set the rules on each of them, or in `llm.policies`, where they apply to all'
   for (const { name, routing, targets } of virtualModels) {
     // Whoever is denied one target of another routing is not sent to the next.
     if (routing !== 'failover') continue

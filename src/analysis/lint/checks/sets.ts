@@ -29,7 +29,7 @@ export const wideningAllow: Check = function* ({ points }) {
         code: 'AZ007',
         severity: 'warning',
         message: `this adds to the Allow rules of \`${first.policy.policy}\`: it can only admit more, never less`,
-        hint: 'Allow rules of all policies are alternatives; to narrow what they admit, use Require',
+        hint: 'Allow rules of all policies are alternatives; to restrict what they admit, use Require',
       } as const
       yield { diagnostic: aboutRule(said, later) }
     }
@@ -58,8 +58,8 @@ export const denyOnly: Check = function* ({ points }) {
     const said = {
       code: 'AZ016',
       severity: 'info',
-      message: `only Deny rules guard ${placeName(seen.point)}: whatever they do not name is allowed`,
-      hint: 'add Allow or Require rules that say who may pass',
+      message: `only Deny rules guard ${placeName(seen.point)}: all other requests are allowed`,
+      hint: 'add Allow or Require rules that define which requests are allowed',
     } as const
     yield { diagnostic: aboutRule(said, first) }
   }
@@ -97,14 +97,14 @@ function redundancy(placed: PlacedRule, other: PlacedRule): Finding {
   const what = isSame ? 'the same rule as' : 'covered by'
   const hint =
     rule.action === 'Require'
-      ? 'whoever satisfies that one satisfies this: remove it'
-      : 'whatever matches this matches that one: remove it'
+      ? 'every request that satisfies that rule also satisfies this one: remove it'
+      : 'every request that matches this rule also matches that one: remove it'
   return {
     diagnostic: aboutRule(
       {
         code: 'AZ010',
         severity: 'warning',
-        message: `${what} \`${other.rule.expression}\` of \`${other.policy.policy}\`: this rule changes nothing`,
+        message: `${what} \`${other.rule.expression}\` of \`${other.policy.policy}\`: this rule has no effect`,
         hint,
       },
       placed,
@@ -175,8 +175,8 @@ export const unreachable: Check = function* ({ points, rules }) {
     const said = {
       code: 'AZ010',
       severity: 'error',
-      message: `nothing can pass ${placeName(point)}: its rules together refuse every request`,
-      hint: 'they contradict each other; `portcullis explain` shows each of them for a request',
+      message: `no request is admitted at ${placeName(point)}: its rules together deny every request`,
+      hint: 'the rules contradict each other; `portcullis explain` shows the result of each for a request',
     } as const
     yield { diagnostic: aboutRule(said, first) }
   }
@@ -193,8 +193,9 @@ export const unreachable: Check = function* ({ points, rules }) {
     const said = {
       code: 'AZ010',
       severity: 'warning',
-      message: 'this can admit nobody: Deny or Require rules refuse whatever it matches',
-      hint: 'they are decided before Allow rules, whatever level they stand at',
+      message:
+        'this rule admits no requests: Deny or Require rules deny every request that it matches',
+      hint: 'they are evaluated before Allow rules, at whatever level they are set',
     } as const
     yield { diagnostic: aboutRule(said, placed) }
   }

@@ -30,7 +30,7 @@ export const unknownTools: Check = function* ({ rules }) {
       const [seen] = use.at
       const all = (seen && namesFor(attribute, seen)) ?? []
       const what = attribute === TOOL_NAME ? 'tool' : 'MCP server'
-      const available = all.length === 0 ? 'there is none' : listed(all, MAX_LISTED)
+      const available = all.length === 0 ? 'none' : listed(all, MAX_LISTED)
       const effect = isNeverTrue(use, attribute) ? ': this rule never matches' : ''
       const said = {
         code: 'AZ030',
@@ -74,8 +74,8 @@ export const argumentsOfLists: Check = function* ({ rules }) {
     const said = {
       code: 'AZ031',
       severity: 'error',
-      message: `\`${read.path}\` is known of \`tools/call\` alone, and no call makes this rule true`,
-      hint: 'leave out `mcp.methodName`: lists are filtered by what calls could be allowed',
+      message: `\`${read.path}\` is known only for \`tools/call\`, and no call can satisfy this rule`,
+      hint: 'remove `mcp.methodName`: lists are filtered by the calls that could be allowed',
     } as const
     const start = placed.rule.expression.indexOf('mcp.tool.arguments')
     const end = start + 'mcp.tool.arguments'.length
@@ -104,8 +104,8 @@ export const unlistedTools: Check = function* ({ rules, points }) {
     const said = {
       code: 'AZ032',
       severity: 'warning',
-      message: 'this rule allows calls of tools that no list shows',
-      hint: 'leave out `mcp.methodName`, which is `tools/list` while a list is filtered',
+      message: 'this rule allows calls to tools that are not listed',
+      hint: 'remove `mcp.methodName`, which is `tools/list` while a list is filtered',
     } as const
     yield { diagnostic: aboutRule(said, placed) }
   }
@@ -132,8 +132,8 @@ export const unguardedServers: Check = function* ({ model, points }) {
         diagnostic: {
           code: 'AZ033',
           severity: 'warning',
-          message: `anyone may use \`${server.name}\`, while ${listed(others.map(({ name }) => name))} of the same backend has rules`,
-          hint: 'write the rules at the backend, where they hold for all its servers',
+          message: `anyone can use \`${server.name}\`, while ${listed(others.map(({ name }) => name))} of the same backend has rules`,
+          hint: 'set the rules on the backend, where they apply to all its servers',
           origin: server.origin,
         },
       }

@@ -20,7 +20,7 @@ export const maybeNotBoolean: Check = function* ({ rules }) {
         {
           code: 'AZ011',
           severity: 'warning',
-          message: `\`${text}\` may be anything: unless it is a boolean, the rule does not match`,
+          message: `\`${text}\` can have any type: unless it is a boolean, the rule does not match`,
           hint: `compare it: \`${text} == true\``,
         },
         placed,
@@ -46,10 +46,10 @@ export const addressTexts: Check = function* ({ rules }) {
       const said = {
         code: 'AZ003',
         severity: 'error',
-        message: `the text of an address is never \`${text}\``,
+        message: `the string form of an address is never \`${text}\``,
         hint: isRange
           ? `test the range with cidr('${text}').containsIP(source.address)`
-          : 'write the address as it is shown: 10.0.0.7, 2001:db8::1',
+          : 'write the address in canonical form: 10.0.0.7, 2001:db8::1',
       } as const
       yield { diagnostic: aboutRule(said, placed, term) }
     }
@@ -85,8 +85,8 @@ export const headerNames: Check = function* ({ rules }) {
       const said = {
         code: 'AZ013',
         severity: 'warning',
-        message: 'names of headers are compared in lower case',
-        hint: `write \`${lowered.text}\`: it means the same`,
+        message: 'header names are compared in lowercase',
+        hint: `write \`${lowered.text}\`, which is equivalent`,
       } as const
       const fix = { at: originOfRule(placed), from: expression, to: lowered.text }
       yield { diagnostic: aboutRule(said, placed, lowered), fix: { kind: 'rewrite', ...fix } }
@@ -98,8 +98,8 @@ export const headerNames: Check = function* ({ rules }) {
       const said = {
         code: 'AZ013',
         severity: 'warning',
-        message: `any client can send \`${name}\`: it says nothing of who asks`,
-        hint: 'use claims of a verified token (`jwt`), `apiKey` or a client certificate; or remove the header from what clients send',
+        message: `any client can send \`${name}\`: it does not identify the caller`,
+        hint: 'use claims of a verified token (`jwt`), `apiKey` or a client certificate; or remove the header from client requests',
       } as const
       yield { diagnostic: aboutRule(said, placed, term) }
       break
@@ -161,36 +161,36 @@ function listProblem(term: Term, expression: string): Said | undefined {
   const read = expression.slice(subject.start, subject.end)
   if (term.kind === 'call' && term.name === 'contains' && LISTS.has(claim) && !SPACED.has(claim)) {
     return {
-      message: `\`${claim}\` is usually a list, and \`contains\` looks for a part of a string: the rule depends on how the issuer writes it`,
-      hint: `write \`'${value}' in ${read}\`, which is true of an element alone`,
+      message: `\`${claim}\` is usually a list, but \`contains\` searches a string: the result depends on the format that the issuer uses`,
+      hint: `write \`'${value}' in ${read}\`, which matches only an entire element`,
     }
   }
   if (term.kind === 'call' && term.name === 'contains') {
     const parts = `${read}.split(' ')`
     return {
-      message: `this also matches \`${value}-more\`: it looks for a part of the text, not for an element`,
+      message: `this also matches \`${value}-more\`: it searches for a substring, not for an element`,
       hint: SPACED.has(claim)
         ? `write \`'${value}' in ${parts}\``
-        : `write \`'${value}' in ${read}\` where it is a list`,
+        : `if it is a list, write \`'${value}' in ${read}\``,
     }
   }
   // Not of an element, nor of what a function makes of it.
   if (term.kind !== 'equal' || (term.left !== subject && term.right !== subject)) return undefined
   if (claimOf(subject) === 'aud') {
     return {
-      message: '`aud` may be one text or a list of them: a list never equals a text',
-      hint: 'name the accepted `audiences` at the provider of jwtAuthentication: it takes both',
+      message: '`aud` can be a string or a list of strings: a list never equals a string',
+      hint: 'list the accepted `audiences` in the provider of jwtAuthentication, which accepts both',
     }
   }
   if (SPACED.has(claim)) {
     return {
-      message: `\`${claim}\` holds several scopes with spaces between: with two it equals neither`,
+      message: `\`${claim}\` contains scopes separated by spaces: with several scopes, it equals none of them`,
       hint: `write \`'${value}' in ${read}.split(' ')\``,
     }
   }
   if (!LISTS.has(claim)) return undefined
   return {
-    message: `\`${claim}\` is usually a list: a list never equals a text`,
+    message: `\`${claim}\` is usually a list: a list never equals a string`,
     hint: `write \`'${value}' in ${read}\``,
   }
 }

@@ -7,29 +7,36 @@ const rate = z
 
 const rates = z
   .strictObject({
-    input: rate.describe('Tokens of the prompt.'),
-    output: rate.describe('Tokens of the response.'),
-    cacheRead: rate.describe('Tokens read from the prompt cache; by default as input.'),
-    cacheWrite: rate.describe('Tokens written to the prompt cache; by default as input.'),
-    reasoning: rate.describe('Reasoning tokens; by default as output.'),
-    inputAudio: rate.describe('Audio tokens of the prompt; by default as input.'),
-    outputAudio: rate.describe('Audio tokens of the response; by default as output.'),
+    input: rate.describe('Prompt tokens.'),
+    output: rate.describe('Response tokens.'),
+    cacheRead: rate.describe('Tokens read from the prompt cache; defaults to the input rate.'),
+    cacheWrite: rate.describe('Tokens written to the prompt cache; defaults to the input rate.'),
+    reasoning: rate.describe('Reasoning tokens; defaults to the output rate.'),
+    inputAudio: rate.describe('Audio tokens in the prompt; defaults to the input rate.'),
+    outputAudio: rate.describe('Audio tokens in the response; defaults to the output rate.'),
   })
   .partial()
 
 const model = z.strictObject({
-  rates: rates.optional().describe('US dollars for a million tokens.'),
+  rates: rates.optional().describe('Rates in US dollars per million tokens.'),
   tiers: z
     .array(
       z.strictObject({
-        contextOver: z.int().min(0).describe('For prompts with more tokens than this.'),
-        rates: rates.describe('Rates that differ from those above.'),
+        contextOver: z
+          .int()
+          .min(0)
+          .describe('The rates apply to prompts with more tokens than this.'),
+        rates: rates.describe('Rates that override the standard rates.'),
       }),
     )
     .max(16)
     .optional()
     .describe('Rates for long prompts.'),
-  maxOutputTokens: z.int().min(1).optional().describe('The most tokens that the model can write.'),
+  maxOutputTokens: z
+    .int()
+    .min(1)
+    .optional()
+    .describe('The maximum number of tokens in a response.'),
   tags: z.array(z.string().max(128)).max(64).optional().describe('Not used yet.'),
 })
 
@@ -39,10 +46,10 @@ export const modelCatalog = z.strictObject({
     .record(
       z.string().min(1).max(256),
       z.strictObject({
-        models: z.record(z.string().min(1).max(256), model).describe('Models by their names.'),
+        models: z.record(z.string().min(1).max(256), model).describe('Models by name.'),
       }),
     )
-    .describe('Providers, by the names that the log has for them or by those of `provider`.'),
+    .describe('Providers, by their name in the access log or by the name used in `provider`.'),
 })
 
 /** What is wrong with the text of a catalog, if anything. */
@@ -58,7 +65,7 @@ export function checkCatalog(text: string): { message: string; hint: string } | 
   const place = issue.path.length === 0 ? '' : ` at \`${issue.path.join('.')}\``
   return {
     message: `the model catalog is invalid${place}: ${issue.message}`,
-    hint: 'rates are decimal strings: US dollars for a million tokens',
+    hint: 'rates are decimal strings in US dollars per million tokens',
   }
 }
 

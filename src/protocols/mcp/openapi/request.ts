@@ -29,7 +29,7 @@ export function requestFor(operation: Operation, given: Arguments): ApiRequest |
       if (parameter.isRequired) return `missing argument: ${parameter.argument}`
       continue
     }
-    const problem = `argument that cannot be sent: ${parameter.argument}`
+    const problem = `invalid argument: ${parameter.argument}`
     switch (parameter.in) {
       case 'path': {
         const text = simple(parameter, value, encode)
@@ -53,7 +53,7 @@ export function requestFor(operation: Operation, given: Arguments): ApiRequest |
   }
   // An argument must not lead to another operation than the one that rules have allowed.
   if (path.split('/').some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment))) {
-    return 'argument that cannot be sent: it would change the path'
+    return 'invalid argument: it would change the path'
   }
   const content = body === undefined ? undefined : bodyFor(operation, given)
   if (typeof content === 'string') return content
@@ -133,7 +133,7 @@ function bodyFor(operation: Operation, given: Arguments): Uint8Array | string | 
   if (value === undefined) return isRequired ? `missing argument: ${argument}` : undefined
   const bytes = (text: string) => new TextEncoder().encode(text)
   if (isJsonType(contentType)) return bytes(JSON.stringify(value, exactIntegers))
-  const problem = `argument that cannot be sent: ${argument}`
+  const problem = `invalid argument: ${argument}`
   if (contentType.startsWith('text/')) return typeof value === 'string' ? bytes(value) : problem
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return problem
   const form = new URLSearchParams()

@@ -11,9 +11,9 @@ const MAX_TEXT = 16 * 1024 * 1024
 export function readDocument(text: string): DocumentObject | string {
   if (text.length > MAX_TEXT) return 'it is too long'
   const document = parsed(text)
-  if (!isDocumentObject(document)) return 'it is neither JSON nor YAML with an object'
+  if (!isDocumentObject(document)) return 'it is neither a JSON nor a YAML object'
   const { openapi, swagger, paths } = document
-  if (swagger !== undefined) return 'it is of OpenAPI 2 (Swagger); convert it to OpenAPI 3'
+  if (swagger !== undefined) return 'OpenAPI 2 (Swagger) is not supported; convert it to OpenAPI 3'
   if (typeof openapi !== 'string' || !/^3\.\d/.test(openapi)) return '`openapi` must be 3.x'
   return isDocumentObject(paths) ? document : '`paths` is missing'
 }

@@ -31,25 +31,25 @@ export type Change = {
   readonly kind: 'gateways' | 'routes' | 'routeGroups' | 'tcpRoutes' | 'backends' | 'policies' | 'frontendPolicies' | 'llm' | 'mcp' | 'ui'
   readonly id: string
   readonly value: unknown
-  /** The ETag of what is changed; `none`: it is new. */
+  /** The ETag of the resource that is changed; `none` for a new resource. */
   readonly ifMatch?: string
 } | {
-  /** revert: what the baseline says holds again. */
+  /** revert: restores the value of the baseline. */
   readonly action: 'delete' | 'revert'
   readonly kind: 'gateways' | 'routes' | 'routeGroups' | 'tcpRoutes' | 'backends' | 'policies' | 'frontendPolicies' | 'llm' | 'mcp' | 'ui'
   readonly id: string
-  /** The ETag of what is changed. */
+  /** The ETag of the resource that is changed. */
   readonly ifMatch?: string
 }
 
 export interface Condition {
   readonly text: string
-  /** Null: an error; `why` says which. */
+  /** Null: an error, described in `why`. */
   readonly value: boolean | null
   readonly why?: string
   readonly operands: readonly {
     readonly text: string
-    /** As an expression; null: there is none. */
+    /** The value as an expression; null: not set. */
     readonly value: string | null
   }[]
 }
@@ -60,7 +60,7 @@ export interface ConfigOutline {
   readonly revision: number
   /** SHA-256 of the file. */
   readonly digest: string | null
-  /** Resources by kind. */
+  /** The number of resources by kind. */
   readonly counts: Readonly<Record<string, number>>
   readonly edits: {
     readonly merged: number
@@ -136,10 +136,10 @@ export interface Diagnostic {
   readonly origin: Origin
 }
 
-/** As `portcullis diff --json` says it. */
+/** The output of `portcullis diff --json`. */
 export interface DiffReport {
   readonly differences: readonly Difference[]
-  /** Where it is not known whether something changes. */
+  /** Places for which it is not known whether a decision changes. */
   readonly untold: readonly {
     readonly kind: 'admitted' | 'refused'
     readonly listener: string
@@ -165,11 +165,11 @@ export interface Difference {
     readonly route: string
     readonly reason: string
   }
-  /** Services that still have to admit it. */
+  /** External services that must also admit it. */
   readonly asks: string
 }
 
-/** As `portcullis effective --json` says it. */
+/** The output of `portcullis effective --json`. */
 export interface Effective {
   readonly listeners: readonly EffectiveListener[]
 }
@@ -177,7 +177,7 @@ export interface Effective {
 export interface EffectiveBackend {
   readonly backend: string
   readonly guards: readonly Guard[]
-  /** Of an AI backend. */
+  /** The providers of an AI backend. */
   readonly providers?: readonly EffectivePart[]
   readonly models?: readonly {
     readonly name: string
@@ -185,7 +185,7 @@ export interface EffectiveBackend {
     readonly providers: readonly string[]
     readonly protection: Protection
   }[]
-  /** Servers of an MCP backend with rules or pins. */
+  /** The servers of an MCP backend that have rules or pins. */
   readonly targets?: readonly EffectivePart[]
 }
 
@@ -195,7 +195,7 @@ export interface EffectiveListener {
   readonly protocol: string
   readonly port?: number
   readonly hostname?: string
-  /** Of connections. */
+  /** The guards of connections. */
   readonly guards: readonly Guard[]
   readonly routes: readonly EffectiveRoute[]
 }
@@ -232,13 +232,13 @@ export interface ExampleRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly source: string
   readonly sni?: string
-  /** Claims of a token, metadata of a key. */
+  /** The claims of a token or the metadata of a key. */
   readonly identity: Readonly<Record<string, unknown>>
-  /** How its connection begins, if either side reads PROXY headers. */
+  /** The PROXY header of the connection, if either side reads PROXY headers. */
   readonly proxyHeader?: 'None' | 'V1' | 'V2'
 }
 
-/** As `portcullis explain --json` says it. */
+/** The output of `portcullis explain --json`. */
 export interface Explained {
   readonly outcome: 'rejected' | 'closed' | 'denied' | 'no-route' | 'answered' | 'forwarded' | 'not-served' | 'not-known'
   readonly status?: number
@@ -247,7 +247,7 @@ export interface Explained {
   readonly gateway: string
   readonly listener: string
   readonly route: string
-  /** Why an authentication rejects it. */
+  /** Why authentication rejects the request. */
   readonly refused?: string
   readonly notes: readonly string[]
   readonly stages: readonly {
@@ -256,7 +256,7 @@ export interface Explained {
     readonly provider?: string
     readonly verdict: 'allowed' | 'denied' | 'skipped' | 'would-deny'
     readonly cause: string
-    /** The place in `rules`; -1: no rule decided. */
+    /** The index in `rules`; -1: no rule decided. */
     readonly deciding: number
     readonly rules: readonly ExplainedRule[]
   }[]
@@ -274,7 +274,7 @@ export interface ExplainedRule {
   readonly mode: 'Enforce' | 'Audit'
   readonly origin: string
   readonly scopes?: readonly string[]
-  /** Null: an error, or it reads what is not set. */
+  /** Null: an error, or an attribute is not set. */
   readonly value: boolean | null
   readonly why?: string
   readonly conditions: readonly Condition[]
@@ -285,9 +285,9 @@ export interface Guard {
   readonly policy: string
   readonly level: string
   readonly origin: string
-  /** False: it denies nothing, as blocks in audit mode. */
+  /** False: it denies nothing, for example in audit mode. */
   readonly isEnforced: boolean
-  /** It denies some requests, by a condition. */
+  /** It applies only if a condition is true. */
   readonly isConditional?: boolean
   /** It denies nothing while its service cannot be reached. */
   readonly failsOpen?: boolean
@@ -306,9 +306,9 @@ export interface Health {
   readonly storage: {
     readonly mode: 'readonly' | 'database'
     readonly isWritable: boolean
-    /** Of what is stored; 0: nothing is. */
+    /** The revision of the stored changes; 0: none. */
     readonly revision: number
-    /** To the database; null: there is none. */
+    /** Whether the database is connected; null: no database is configured. */
     readonly isConnected: boolean | null
     readonly problem: string | null
   }
@@ -334,7 +334,7 @@ export interface HistoryEntry {
 export interface KeysAndBudgets {
   readonly keys: readonly {
     readonly policy: string
-    /** What expressions see as `apiKey`. */
+    /** The value of `apiKey` in expressions. */
     readonly metadata: Readonly<Record<string, unknown>>
     readonly expires: string | null
     readonly isExpired: boolean
@@ -346,25 +346,25 @@ export interface KeysAndBudgets {
     readonly measure: string
     readonly amount: number
     readonly per: string
-    /** Counted for each value of this expression; null: for all. */
+    /** Usage is counted separately for each value of this expression; null: for all callers together. */
     readonly key: string | null
     /** Null: all. */
     readonly models: readonly string[] | null
-    /** Of the period that runs, with what is reserved for calls; null: not known now. */
+    /** Usage in the current period, including reservations for active calls; null: currently not known. */
     readonly use: {
-      /** Values of the key for which anything was used. */
+      /** The number of callers with any usage. */
       readonly callers: number
-      /** By all of them together, in units of the budget. */
+      /** Total usage, in units of the budget. */
       readonly used: number
-      /** By the one that used most. */
+      /** The highest usage of one caller. */
       readonly maxUsed: number
-      /** When the period ends, RFC 3339. */
+      /** The end of the period (RFC 3339). */
       readonly ends: string
     } | null
   }[]
 }
 
-/** As `portcullis lint --json` says it. */
+/** The output of `portcullis lint --json`. */
 export interface LintReport {
   readonly errors: number
   readonly warnings: number
@@ -434,7 +434,7 @@ export interface PlaygroundResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** There was more of the body. */
+  /** True if the body was truncated. */
   readonly isCut: boolean
   readonly milliseconds: number
 }
@@ -443,13 +443,13 @@ export interface Problem {
   readonly type: string
   readonly title: string
   readonly status: number
-  /** What is wrong, and what to do about it. */
+  /** The problem and how to fix it. */
   readonly detail: string
 }
 
 export type Protection = 'guarded' | 'partly-guarded' | 'open-by-default' | 'unknown' | 'unprotected' | 'no-backend'
 
-/** As `portcullis replay --json` says it. */
+/** The output of `portcullis replay --json`. */
 export interface ReplayReport {
   readonly requests: number
   readonly unchanged: number
@@ -465,7 +465,7 @@ export interface ReplayReport {
     readonly why: string
     readonly requests: number
   }[]
-  /** Requests that what runs decides otherwise than recorded. */
+  /** Requests that the running configuration decides differently than recorded. */
   readonly disagreeing: number
   readonly notRead: number
 }
@@ -473,38 +473,38 @@ export interface ReplayReport {
 export interface Resource {
   readonly kind: 'gateways' | 'routes' | 'routeGroups' | 'tcpRoutes' | 'backends' | 'policies' | 'frontendPolicies' | 'llm' | 'mcp' | 'ui'
   readonly id: string
-  /** merged: edited, of the baseline. */
+  /** merged: a resource of the baseline that was edited. */
   readonly origin: 'baseline' | 'database' | 'merged'
-  /** The baseline has it, and an edit deleted it. */
+  /** The resource is in the baseline, but was deleted by an edit. */
   readonly isHidden: boolean
   readonly etag: string
-  /** Of the last edit. */
+  /** The revision of the last edit. */
   readonly revision: number | null
   readonly author: string | null
   readonly time: string | null
-  /** Edited fields, as JSON pointers, that the baseline has changed since. */
+  /** Edited fields, as JSON pointers, that have since changed in the baseline. */
   readonly drift: readonly string[]
-  /** As in a file; secrets are references to themselves. */
+  /** The value, as in a file; secrets are replaced by references. */
   readonly value: unknown
-  /** What the file says; null: nothing. */
+  /** The value in the file; null: not in the file. */
   readonly baseline: unknown
-  /** Of a merged one: where each field comes from, by its JSON pointer. */
+  /** For a merged resource: the source of each field, by JSON pointer. */
   readonly provenance: Readonly<Record<string, 'baseline' | 'database'>>
 }
 
 export interface ResourceSummary {
   readonly kind: 'gateways' | 'routes' | 'routeGroups' | 'tcpRoutes' | 'backends' | 'policies' | 'frontendPolicies' | 'llm' | 'mcp' | 'ui'
   readonly id: string
-  /** merged: edited, of the baseline. */
+  /** merged: a resource of the baseline that was edited. */
   readonly origin: 'baseline' | 'database' | 'merged'
-  /** The baseline has it, and an edit deleted it. */
+  /** The resource is in the baseline, but was deleted by an edit. */
   readonly isHidden: boolean
   readonly etag: string
-  /** Of the last edit. */
+  /** The revision of the last edit. */
   readonly revision: number | null
   readonly author: string | null
   readonly time: string | null
-  /** Edited fields, as JSON pointers, that the baseline has changed since. */
+  /** Edited fields, as JSON pointers, that have since changed in the baseline. */
   readonly drift: readonly string[]
 }
 
@@ -524,9 +524,9 @@ export interface RuleRecord {
 
 export interface Session {
   readonly name: string
-  /** Each may do what those before it may. */
+  /** Each role includes the permissions of the roles before it. */
   readonly role: 'viewer' | 'editor' | 'admin'
-  /** Where to POST to sign out; null: there is no sign-in. */
+  /** The path to POST to for sign-out; null: sign-in is not configured. */
   readonly logout: string | null
 }
 
@@ -550,7 +550,7 @@ export interface Suggestion {
   }[]
 }
 
-/** As `portcullis suggest --json` says it. */
+/** The output of `portcullis suggest --json`. */
 export interface Suggestions {
   readonly suggestions: readonly Suggestion[]
   readonly without: readonly {
@@ -559,12 +559,12 @@ export interface Suggestions {
   }[]
 }
 
-/** As `portcullis test --json` says it. */
+/** The output of `portcullis test --json`. */
 export interface TestReport {
   readonly passed: number
   readonly failed: number
   readonly notRun: number
-  /** Rules that decided nothing. */
+  /** Rules that decided no request. */
   readonly uncovered: number
   readonly suites: readonly {
     readonly file: string
@@ -579,21 +579,21 @@ export interface TestReport {
 }
 
 export interface Usage {
-  /** `database`: of all replicas. `memory`: of this gateway, since it started. */
+  /** `database`: all replicas. `memory`: this gateway since it started. */
   readonly from: 'database' | 'memory'
   readonly since: string
-  /** Seconds. */
+  /** The length of one step in seconds. */
   readonly step: number
-  /** By time, provider and model; what used nothing has none. */
+  /** Points by time, provider and model; steps without usage are omitted. */
   readonly points: readonly {
-    /** When the step begins, RFC 3339. */
+    /** The start of the step (RFC 3339). */
     readonly time: string
     readonly provider: string
     readonly model: string
     readonly requests: number
     readonly inputTokens: number
     readonly outputTokens: number
-    /** US dollars by the model catalog. */
+    /** The cost in US dollars, based on the model catalog. */
     readonly cost: number
   }[]
 }

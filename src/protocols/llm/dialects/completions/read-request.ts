@@ -96,7 +96,7 @@ function readFormat(body: Fields): OutputFormat | undefined {
   if (format === undefined || format['type'] === 'text') return undefined
   if (format['type'] === 'json_object') return { kind: 'json' }
   if (format['type'] !== 'json_schema') {
-    reject('`response_format.type` is not known.', 'response_format.type')
+    reject('Unknown value of `response_format.type`.', 'response_format.type')
   }
   const path = 'response_format.json_schema'
   const schema = object(format['json_schema'], path)
@@ -119,7 +119,7 @@ function readTool(value: unknown, path: string): Tool {
       isCustom: true,
     }
   }
-  if (tool['type'] !== 'function') reject(`\`${path}.type\` is not known.`, `${path}.type`)
+  if (tool['type'] !== 'function') reject(`Unknown value of \`${path}.type\`.`, `${path}.type`)
   const described = object(tool['function'], `${path}.function`)
   return {
     name: requiredString(described, 'name', `${path}.function.name`),
@@ -146,7 +146,7 @@ function readToolChoice(body: Fields, dropped: Dropped): ToolChoice | undefined 
     const mode = object(fields['allowed_tools'], 'tool_choice.allowed_tools')['mode']
     return { kind: mode === 'required' ? 'any' : 'auto' }
   }
-  return reject('`tool_choice` is not known.', 'tool_choice')
+  return reject('Unknown value of `tool_choice`.', 'tool_choice')
 }
 
 function readMessages(
@@ -177,7 +177,7 @@ function readMessages(
       messages.push({ role, parts: readContent(message['content'], `${path}.content`, dropped) })
     } else if (role === 'assistant') {
       messages.push({ role, parts: readAssistant(message, path, dropped) })
-    } else reject(`\`${path}.role\` is not known.`, `${path}.role`)
+    } else reject(`Unknown value of \`${path}.role\`.`, `${path}.role`)
   })
   return { system, messages }
 }
@@ -238,7 +238,10 @@ function readPart(part: Fields, path: string, dropped: Dropped): Part {
 
 function readFile(file: Fields, path: string): MediaPart {
   if (file['file_id'] !== undefined) {
-    reject('Stored files belong to one provider and cannot be translated.', `${path}.file_id`)
+    reject(
+      'Stored files belong to one provider and cannot be translated for another.',
+      `${path}.file_id`,
+    )
   }
   const source = mediaSourceOf(requiredString(file, 'file_data', `${path}.file_data`))
   if (source.kind === 'url') reject('`file_data` must be a data URL.', `${path}.file_data`)

@@ -166,7 +166,7 @@ function writePart(part: TextPart | MediaPart, dropped: Dropped): unknown {
     return { type: 'image_url', image_url: defined({ url, detail: part.detail }) }
   }
   if (source.kind === 'url') {
-    reject('A document by its address cannot be translated for this model; send its data.')
+    reject('A document URL cannot be translated for this model; send the data of the document.')
   }
   if (part.kind === 'audio') {
     const format = source.mediaType.replace(/^audio\/(x-)?/, '')

@@ -47,7 +47,7 @@ export function writeRequest(request: NeutralRequest, options: WriteOptions): Wi
   })
   // Dots alone would lead to another path, encoded or not.
   if (/^\.*$/.test(options.model))
-    reject('`model` is not a name that can stand in a path.', 'model')
+    reject('`model` contains characters that are not allowed in a path.', 'model')
   const call = options.stream ? 'converse-stream' : 'converse'
   return {
     path: `/model/${encodeURIComponent(options.model)}/${call}`,
@@ -221,7 +221,7 @@ function writeMedia({ kind, source, name }: MediaPart, names: DocumentNames): un
     return { document: { format: 'txt', name: names.fit(name), source: { text: source.text } } }
   }
   if (source.kind === 'url') {
-    return reject(`The model takes no ${kind} by its address; send its data.`)
+    return reject(`The model does not accept a URL for ${kind}; send the data.`)
   }
   const { mediaType, data } = source
   if (kind === 'image') {

@@ -49,7 +49,7 @@ export function writeRequest(request: NeutralRequest, options: WriteOptions): Wi
 function pathSegment(model: string): string {
   const name = model.replace(/^models\//, '')
   if (!/^[\w.@-]+$/.test(name) || /^\.+$/.test(name)) {
-    reject('`model` is not a name that can stand in a path.', 'model')
+    reject('`model` contains characters that are not allowed in a path.', 'model')
   }
   return name
 }
@@ -213,7 +213,7 @@ function writeResult(
   names: ReadonlyMap<string, string>,
 ): readonly Record<string, unknown>[] {
   const name = names.get(result.id)
-  if (name === undefined) reject(`No tool call has the id \`${result.id}\`.`)
+  if (name === undefined) reject(`No tool call has the ID \`${result.id}\`.`)
   const text = textOf(result.parts, '\n')
   const { value } = parseJsonText(text)
   const response = result.isError ? { error: text } : isObject(value) ? value : { result: text }
@@ -227,5 +227,5 @@ function writeMedia({ kind, source }: MediaPart): Record<string, unknown> {
     return { inlineData: { mimeType: source.mediaType, data: source.data } }
   }
   if (source.url.startsWith('gs://')) return { fileData: { fileUri: source.url } }
-  return reject(`The model takes no ${kind} by its address; send its data.`)
+  return reject(`The model does not accept a URL for ${kind}; send the data.`)
 }

@@ -82,7 +82,7 @@ function readFormat(output: Fields | undefined): OutputFormat | undefined {
   const format = optionalObject(output ?? {}, 'format', 'output_config.format')
   if (format === undefined) return undefined
   if (format['type'] !== 'json_schema') {
-    reject('`output_config.format.type` is not known.', 'output_config.format.type')
+    reject('Unknown value of `output_config.format.type`.', 'output_config.format.type')
   }
   const schema = object(format['schema'], 'output_config.format.schema')
   return { kind: 'schema', name: 'output', schema, strict: true }
@@ -136,7 +136,7 @@ function readToolChoice(
   if (choice === undefined) return undefined
   const { type } = choice
   if (type === 'auto' || type === 'any' || type === 'none') return { kind: type }
-  if (type !== 'tool') reject('`tool_choice.type` is not known.', 'tool_choice.type')
+  if (type !== 'tool') reject('Unknown value of `tool_choice.type`.', 'tool_choice.type')
   const name = requiredString(choice, 'name', 'tool_choice.name')
   if (!tools.some((tool) => tool.name === name)) {
     reject(`The tool \`${name}\` cannot be translated for this model.`, 'tool_choice.name')
@@ -163,7 +163,7 @@ function readMessages(body: Fields, reading: Reading): readonly Message[] {
     const message = object(item, path)
     const { role } = message
     if (role !== 'user' && role !== 'assistant' && role !== 'system') {
-      reject(`\`${path}.role\` is not known.`, `${path}.role`)
+      reject(`Unknown value of \`${path}.role\`.`, `${path}.role`)
     }
     return { role, parts: readContent(message['content'], `${path}.content`, reading) }
   })
@@ -217,7 +217,10 @@ function readBlock(block: Fields, path: string, reading: Reading): Part | undefi
     case 'redacted_thinking':
       return readReasoning(block, path, reading)
     case 'container_upload':
-      return reject('Stored files belong to one provider and cannot be translated.', path)
+      return reject(
+        'Stored files belong to one provider and cannot be translated for another.',
+        path,
+      )
     default:
       dropped.add(`content: ${String(block['type'])}`)
       return undefined
@@ -254,7 +257,7 @@ function readSource(block: Fields, path: string): MediaSource {
       return { kind: 'text', text: requiredString(source, 'data', `${path}.source.data`) }
     default:
       return reject(
-        'Stored files belong to one provider and cannot be translated.',
+        'Stored files belong to one provider and cannot be translated for another.',
         `${path}.source.type`,
       )
   }

@@ -203,6 +203,6 @@ function decodeBase64(data: string): string {
     const text = atob(data)
     return decodeUtf8(Uint8Array.from(text, (letter) => letter.charCodeAt(0))) ?? text
   } catch {
-    return reject('The data of a file is not base64.')
+    return reject('The file data is not valid base64.')
   }
 }

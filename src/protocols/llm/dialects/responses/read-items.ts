@@ -33,7 +33,7 @@ export function readItem(item: Fields, path: string, reading: ItemReading): Mess
     case 'reasoning':
       return { role: 'assistant', parts: [readReasoning(item, path, reading.maker)] }
     case 'item_reference':
-      return reject('Items by reference are stored at one provider; send them whole.', path)
+      return reject('Referenced items are stored at one provider; send the items themselves.', path)
     default:
       reading.dropped.add(`input: ${type}`)
       return undefined
@@ -49,7 +49,7 @@ function readMessage(item: Fields, path: string): Message {
   const parts = readContent(item['content'], `${path}.content`)
   if (role === 'system' || role === 'developer') return { role: 'system', parts }
   if (role === 'user' || role === 'assistant') return { role, parts }
-  return reject(`\`${path}.role\` is not known.`, `${path}.role`)
+  return reject(`Unknown value of \`${path}.role\`.`, `${path}.role`)
 }
 
 function readContent(content: unknown, path: string): readonly Part[] {
@@ -90,7 +90,7 @@ function readPart(part: Fields, path: string): Part {
 }
 
 function rejectFile(path: string): never {
-  return reject('Stored files belong to one provider and cannot be translated.', path)
+  return reject('Stored files belong to one provider and cannot be translated for another.', path)
 }
 
 function readCall(item: Fields, path: string, isCustom: boolean): Part {

@@ -48,7 +48,7 @@ export function readRequest(bytes: Uint8Array, context: ReadContext): NeutralReq
   for (const [name, value] of Object.entries(body)) {
     if (READ.has(name) || value === null || NEUTRAL_VALUES[name] === value) continue
     if (STATE.includes(name)) {
-      reject(`\`${name}\` needs a stored state, which cannot be translated for this model.`, name)
+      reject(`\`${name}\` requires stored state, which cannot be translated for this model.`, name)
     }
     dropped.add(name)
   }
@@ -87,7 +87,8 @@ export function readRequest(bytes: Uint8Array, context: ReadContext): NeutralReq
 function readFormat(format: Fields | undefined): OutputFormat | undefined {
   if (format === undefined || format['type'] === 'text') return undefined
   if (format['type'] === 'json_object') return { kind: 'json' }
-  if (format['type'] !== 'json_schema') reject('`text.format.type` is not known.', 'text.format')
+  if (format['type'] !== 'json_schema')
+    reject('Unknown value of `text.format.type`.', 'text.format')
   return {
     kind: 'schema',
     name: requiredString(format, 'name', 'text.format.name'),
