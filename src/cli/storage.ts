@@ -7,6 +7,7 @@ import { reconcile } from '../model/reconcile.ts'
 import type { Settings } from '../model/settings.ts'
 import { runCooperatively } from '../model/steps.ts'
 import { Configuration } from '../sources/database/configuration.ts'
+import { KnownResources } from '../sources/database/known-resources.ts'
 import { loadMerged, loadOver } from '../sources/database/load.ts'
 import { createSealing, readKeys } from '../sources/database/sealing.ts'
 import { SecretReferences } from '../sources/database/secrets.ts'
@@ -30,6 +31,8 @@ const KEY = 'PORTCULLIS_STORAGE_KEY'
 export interface Storage {
   readonly configuration: Configuration
   readonly store: Store | undefined
+  /** What was read of the resources. */
+  readonly known: KnownResources
 }
 
 export interface StorageOptions {
@@ -59,9 +62,12 @@ export async function openStorage(options: StorageOptions): Promise<Storage | Di
   const references = first === undefined ? new SecretReferences() : new SecretReferences(first)
   const store =
     settings.storage.mode === 'database' ? await openStore(options, settings, keys) : undefined
+  const known = new KnownResources()
+  const validate = validatorOf(known)
   return {
     store,
     configuration: new Configuration({ file, environment, store, references, validate }),
+    known,
   }
 }
 
@@ -105,14 +111,17 @@ async function openStore(
 
 /** The file with what is stored, as it is served: part by part, as from a cluster. */
 export async function loadStored(
-  { store }: Storage,
+  { store, known }: Storage,
   file: string,
   environment: Environment,
   before: Model | undefined,
 ): Promise<Loaded> {
   // Without the edits it would be another configuration: nothing is served until they are known.
   await store?.known
-  const loaded = await runCooperatively(loadMerged(file, environment, store?.stored ?? []), now)
+  const loaded = await runCooperatively(
+    loadMerged(file, environment, store?.stored ?? [], known),
+    now,
+  )
   const { value, diagnostics } = loaded.result
   if (value === undefined) return loaded
   const model = await runCooperatively(reconcile(before, value), now)
@@ -121,16 +130,17 @@ export async function loadStored(
   return { ...loaded, result: await runCooperatively(steps, now) }
 }
 
-const validate: ConstructorParameters<typeof Configuration>[0]['validate'] = async (
-  baseline,
-  merged,
-) => {
-  const { file } = baseline
-  const { result } = await runCooperatively(loadOver(baseline, merged), now)
-  if (result.value === undefined) return result.diagnostics
-  const read = await runCooperatively(servable(file, result, { isStrict: true }), now)
-  if (hasErrors(read.diagnostics)) return read.diagnostics
-  return [...read.diagnostics, ...checkModel(file, result.value)]
+type Validate = ConstructorParameters<typeof Configuration>[0]['validate']
+
+function validatorOf(known: KnownResources): Validate {
+  return async (baseline, merged) => {
+    const { file } = baseline
+    const { result } = await runCooperatively(loadOver(baseline, merged, known), now)
+    if (result.value === undefined) return result.diagnostics
+    const read = await runCooperatively(servable(file, result, { isStrict: true }), now)
+    if (hasErrors(read.diagnostics)) return read.diagnostics
+    return [...read.diagnostics, ...checkModel(file, result.value)]
+  }
 }
 
 /** The file with what is stored, for a command that looks at it apart; it has secrets in it. */

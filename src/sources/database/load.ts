@@ -9,6 +9,7 @@ import { type Candidates, candidatesFrom, type ReadText } from '../file/files.ts
 import { type Loaded, loadFileSteps, readText } from '../file/load.ts'
 import { readDocument } from '../file/read.ts'
 import { toModel } from '../file/to-model.ts'
+import type { KnownResources } from './known-resources.ts'
 import { type Merged, mergeResources, type StoredResource } from './merge.ts'
 import { overlayDocument } from './overlay.ts'
 import { type Resource, type ResourceKey, resourcesOf } from './resources.ts'
@@ -53,6 +54,7 @@ export function* loadMerged(
   file: string,
   environment: Environment,
   stored: readonly StoredResource[],
+  known?: KnownResources,
 ): Generator<void, Loaded> {
   const stamp = stampOf(file)
   const baseline = readBaseline(file, environment)
@@ -61,19 +63,24 @@ export function* loadMerged(
     // What is wrong with the file is told by its own reader. If nothing is, the file changed since.
     const loaded = yield* loadFileSteps(file, { environment })
     const isSame = stored.length === 0 || loaded.result.value === undefined
-    return isSame ? loaded : yield* loadMerged(file, environment, stored)
+    return isSame ? loaded : yield* loadMerged(file, environment, stored, known)
   }
-  const loaded = yield* loadOver(baseline, mergeResources(baseline.resources, stored))
-  return stampOf(file) === stamp ? loaded : yield* loadMerged(file, environment, stored)
+  const loaded = yield* loadOver(baseline, mergeResources(baseline.resources, stored), known)
+  return stampOf(file) === stamp ? loaded : yield* loadMerged(file, environment, stored, known)
 }
 
-export function* loadOver(baseline: Baseline, merged: Merged): Generator<void, Loaded> {
+export function* loadOver(
+  baseline: Baseline,
+  merged: Merged,
+  known?: KnownResources,
+): Generator<void, Loaded> {
   const document = overlayDocument(baseline.document, merged)
   yield
   const candidates = candidatesFrom(dirname(resolve(baseline.file)))
   const { result, settings, files } = yield* toModel(document, {
     candidates,
-    readText: readingOnly(namesIn(baseline.document.value), candidates),
+    readText: readingOnly(baseline, candidates),
+    known,
   })
   const { value, diagnostics } = result
   const told = diagnostics.filter((one) => !isSealed(one))
@@ -91,9 +98,10 @@ function isSealed({ code, origin }: Diagnostic): boolean {
  * Only files that the baseline names: whoever may edit resources may not thereby read what is on
  * the disk of the gateway.
  */
-function readingOnly(names: ReadonlySet<string>, candidates: Candidates): ReadText {
-  const paths = new Set([...names].flatMap(candidates))
+function readingOnly({ document }: Baseline, candidates: Candidates): ReadText {
+  let paths: ReadonlySet<string> | undefined
   return (path) => {
+    paths ??= new Set([...namesIn(document.value)].flatMap(candidates))
     if (paths.has(path)) return readText(path)
     return {
       stamp: '',

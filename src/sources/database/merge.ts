@@ -46,36 +46,87 @@ export function mergeResources(
   baseline: ReadonlyMap<ResourceKey, Resource>,
   stored: readonly StoredResource[],
 ): Merged {
-  const edits = new Map(stored.map((one) => [keyOf(one), one]))
+  const edits = new Map<ResourceKey, StoredResource>()
+  const added: StoredResource[] = []
+  let isOrdered = true
+  for (const one of stored) {
+    const key = keyOf(one)
+    if (baseline.has(key)) edits.set(key, one)
+    else if (one.state === 'set') {
+      const before = added.at(-1)
+      isOrdered &&= before === undefined || order(before, one) < 0
+      added.push(one)
+    }
+  }
   const resources: MergedResource[] = []
   const hidden: MergedResource[] = []
   for (const [key, own] of baseline) {
     const edit = edits.get(key)
-    if (edit === undefined) resources.push({ ...own, ...UNTOUCHED })
-    else if (edit.state === 'hidden') {
-      const drift = isDeepStrictEqual(edit.base, own.value) ? [] : ['']
-      hidden.push({ ...own, origin: 'merged', stored: edit, provenance: {}, drift })
-    } else resources.push(mergeEdit(own, edit))
+    if (edit === undefined) resources.push(untouched(own))
+    else if (edit.state === 'hidden') hidden.push(merged(edit, own, hide))
+    else resources.push(merged(edit, own, mergeEdit))
   }
-  const added = stored
-    .filter((one) => one.state === 'set' && !baseline.has(keyOf(one)))
-    .toSorted((a, b) => a.created - b.created || (isBefore(a, b) ? -1 : 1))
-  for (const edit of added) {
-    const { kind, id, value } = edit
-    // The baseline had it once, and has it no longer.
-    const drift = edit.base === null ? [] : ['']
-    resources.push({ kind, id, value, origin: 'database', stored: edit, provenance: {}, drift })
-  }
+  // There may be thousands, which mostly come as they were stored.
+  if (!isOrdered) added.sort(order)
+  for (const edit of added) resources.push(merged(edit, undefined, add))
   return { resources, hidden }
+}
+
+function order(a: StoredResource, b: StoredResource): number {
+  return a.created - b.created || (isBefore(a, b) ? -1 : 1)
 }
 
 function isBefore(a: StoredResource, b: StoredResource): boolean {
   return a.kind === b.kind ? a.id < b.id : a.kind < b.kind
 }
 
+/*
+ * Of what is the same as before, the result is the same object as before, by which whoever reads it
+ * knows that there is nothing to read.
+ */
+const untouchedOf = new WeakMap<Resource, MergedResource>()
+const mergedOf = new WeakMap<StoredResource, Merging>()
+
+interface Merging {
+  readonly own: Resource | undefined
+  readonly merged: MergedResource
+}
+
+function untouched(own: Resource): MergedResource {
+  const known = untouchedOf.get(own)
+  if (known !== undefined) return known
+  const made: MergedResource = { ...own, ...UNTOUCHED }
+  untouchedOf.set(own, made)
+  return made
+}
+
+function merged<T extends Resource | undefined>(
+  edit: StoredResource,
+  own: T,
+  merge: (edit: StoredResource, own: T) => MergedResource,
+): MergedResource {
+  const known = mergedOf.get(edit)
+  if (known !== undefined && known.own === own) return known.merged
+  const made = merge(edit, own)
+  mergedOf.set(edit, { own, merged: made })
+  return made
+}
+
+function hide(edit: StoredResource, own: Resource): MergedResource {
+  const drift = isDeepStrictEqual(edit.base, own.value) ? [] : ['']
+  return { ...own, origin: 'merged', stored: edit, provenance: {}, drift }
+}
+
+function add(edit: StoredResource): MergedResource {
+  const { kind, id, value } = edit
+  // The baseline had it once, and has it no longer.
+  const drift = edit.base === null ? [] : ['']
+  return { kind, id, value, origin: 'database', stored: edit, provenance: {}, drift }
+}
+
 const UNTOUCHED = { origin: 'baseline', stored: undefined, provenance: {}, drift: [] } as const
 
-function mergeEdit(own: Resource, edit: StoredResource): MergedResource {
+function mergeEdit(edit: StoredResource, own: Resource): MergedResource {
   const provenance: Record<string, Provenance> = {}
   const drift: string[] = []
   const value = mergeField({ base: edit.base, edited: edit.value, now: own.value }, '')

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../model/json.ts'
-import type { Document, Piece, PieceList } from '../file/document.ts'
+import type { Document, Piece, PieceList, Place } from '../file/document.ts'
 import type { Entry, MappingNode, Node } from '../file/node.ts'
 import type { Merged, MergedResource } from './merge.ts'
 import { OverlayText, storedName } from './overlay-text.ts'
@@ -8,8 +8,8 @@ import { keyOf, type ResourceKey, resourcesOf } from './resources.ts'
 
 /**
  * The document of a baseline, which must be in one piece, with stored resources in their places:
- * lines after those of the file say of which resource and field they are. There may be thousands
- * of them, so that the items of lists become text when somebody has to show it.
+ * lines after those of the file say of which resource and field they are. Lists may have thousands
+ * of items, and each of these has a text of its own, which is made when somebody has to show it.
  */
 export function overlayDocument(baseline: Document, { resources, hidden }: Merged): Document {
   const ownText = baseline.text.endsWith('\n') ? baseline.text : `${baseline.text}\n`
@@ -21,22 +21,29 @@ export function overlayDocument(baseline: Document, { resources, hidden }: Merge
   const value: Record<string, unknown> = { ...(baseline.value as object) }
   const lists = new Map(baseline.lists)
   const byKind = Map.groupBy(resources, ({ kind }) => kind)
+  const isHiding = new Set(hidden.map(({ kind }) => kind))
+  const entryOf = (one: MergedResource): Entry =>
+    (one.stored === undefined ? nodes.get(keyOf(one)) : undefined) ?? overlay.add(one)
   for (const kind of RESOURCE_KINDS) {
     const own = byKind.get(kind) ?? []
     const isTouched = own.some(({ stored }) => stored !== undefined)
-    if (!isTouched && !hidden.some((one) => one.kind === kind)) continue
+    if (!isTouched && !isHiding.has(kind)) continue
     entries.delete(kind)
     delete value[kind]
-    const placed = own.map((one) => placeOf(one, nodes, overlay, baseline))
-    const [first] = placed
+    const [first] = own
     if (first === undefined) continue
     const before = root.entries.find(({ key }) => key === kind)
-    const { keyStart, keyEnd } = before ?? first.entry
-    entries.set(kind, { key: kind, keyStart, keyEnd, value: sectionNode(kind, placed, before) })
-    value[kind] = sectionValue(kind, own)
-    if (shapeOf(kind) !== 'list') continue
-    lists.set(kind, listOf(placed))
-    value[kind] = []
+    const { keyStart, keyEnd, value: node } = before ?? entryOf(first)
+    if (shapeOf(kind) === 'list') {
+      const { start, end } = node
+      const list = { kind: 'list', items: [], start, end } as const
+      entries.set(kind, { key: kind, keyStart, keyEnd, value: list })
+      lists.set(kind, listOf(own, nodes, baseline))
+      value[kind] = []
+    } else {
+      entries.set(kind, { key: kind, keyStart, keyEnd, value: nodeOf(kind, own.map(entryOf), node) })
+      value[kind] = sectionValue(kind, own)
+    }
   }
   return {
     ...baseline,
@@ -51,71 +58,93 @@ export function overlayDocument(baseline: Document, { resources, hidden }: Merge
   }
 }
 
-function placeOf(
-  one: MergedResource,
+/** The items of a list, with what each of them is read from. */
+export interface ResourceList extends PieceList {
+  resourceAt(index: number): MergedResource | undefined
+}
+
+export function isResourceList(list: PieceList | undefined): list is ResourceList {
+  return list !== undefined && 'resourceAt' in list
+}
+
+function listOf(
+  own: readonly MergedResource[],
   nodes: ReadonlyMap<ResourceKey, Entry>,
-  overlay: OverlayText,
-  { expanded }: Document,
-): PlacedResource {
-  const there = one.stored === undefined ? nodes.get(keyOf(one)) : undefined
-  if (there === undefined) return new StoredPiece(one, overlay)
-  return { entry: there, root: there.value, value: one.value, expanded }
+  baseline: Document,
+): ResourceList {
+  const at = (index: number): Piece => {
+    const one = own[index] as MergedResource
+    const there = one.stored === undefined ? nodes.get(keyOf(one)) : undefined
+    if (there === undefined) return new StoredPiece(one)
+    const { expanded } = baseline
+    return { root: there.value, value: one.value, expanded, place: baseline }
+  }
+  return {
+    length: own.length,
+    at,
+    spanOf: (index) => at(index).root,
+    resourceAt: (index) => own[index],
+  }
 }
 
-/** A resource, with the entry that it would be in a section with keys. */
-interface PlacedResource extends Piece {
-  readonly entry: Entry
-}
-
-class StoredPiece implements PlacedResource {
+/** An item that is stored; what is read from it says nothing of where it stands among others. */
+class StoredPiece implements Piece {
   readonly value: JsonValue
+  readonly object: string
   readonly expanded = NO_EXPANSIONS
-  readonly #resource: MergedResource
-  readonly #overlay: OverlayText
-  #object: string | undefined
-  #entry: Entry | undefined
+  readonly place: StoredText
 
-  constructor(resource: MergedResource, overlay: OverlayText) {
+  constructor(resource: MergedResource) {
     this.value = resource.value
-    this.#resource = resource
-    this.#overlay = overlay
-  }
-
-  get object(): string {
-    this.#object ??= storedName(this.#resource)
-    return this.#object
-  }
-
-  get entry(): Entry {
-    this.#entry ??= this.#overlay.add(this.#resource)
-    return this.#entry
+    this.object = storedName(resource)
+    this.place = new StoredText(resource, this.object)
   }
 
   get root(): Node {
-    return this.entry.value
+    return this.place.entry.value
   }
 }
 
 const NO_EXPANSIONS: Piece['expanded'] = new Map()
 
-function listOf(pieces: readonly Piece[]): PieceList {
-  return {
-    length: pieces.length,
-    at: (index) => pieces[index] as Piece,
-    spanOf: (index) => (pieces[index] as Piece).root,
+class StoredText implements Place {
+  readonly file: string
+  readonly #resource: MergedResource
+  #made: { readonly overlay: OverlayText; readonly entry: Entry } | undefined
+
+  constructor(resource: MergedResource, object: string) {
+    this.#resource = resource
+    this.file = object
+  }
+
+  get entry(): Entry {
+    return this.#make().entry
+  }
+
+  get text(): string {
+    return this.#make().overlay.text
+  }
+
+  get lines(): readonly number[] {
+    return this.#make().overlay.lines
+  }
+
+  beyond(line: number) {
+    return this.#make().overlay.originOf(line - 1)
+  }
+
+  #make() {
+    if (this.#made !== undefined) return this.#made
+    const overlay = new OverlayText('')
+    this.#made = { overlay, entry: overlay.add(this.#resource) }
+    return this.#made
   }
 }
 
-function sectionNode(
-  kind: ResourceKind,
-  placed: readonly PlacedResource[],
-  before: Entry | undefined,
-): Node {
-  const shape = shapeOf(kind)
-  if (shape === 'single') return (placed[0] as PlacedResource).root
-  const { start, end } = before?.value ?? (placed[0] as PlacedResource).root
-  if (shape === 'list') return { kind: 'list', items: [], start, end }
-  return { kind: 'mapping', entries: placed.map(({ entry }) => entry), start, end }
+/** Of a section that is no list. */
+function nodeOf(kind: ResourceKind, own: readonly Entry[], { start, end }: Node): Node {
+  if (shapeOf(kind) === 'single') return (own[0] as Entry).value
+  return { kind: 'mapping', entries: own, start, end }
 }
 
 export function sectionValue(
@@ -128,13 +157,16 @@ export function sectionValue(
   return Object.fromEntries(own.map(({ id, value }) => [id, value]))
 }
 
+const nodesByBaseline = new WeakMap<Document, ReadonlyMap<ResourceKey, Entry>>()
+
 /** The resources of the baseline in its tree, as entries; items of lists have the key of their list. */
 function nodesOf(baseline: Document): ReadonlyMap<ResourceKey, Entry> {
+  const known = nodesByBaseline.get(baseline)
+  if (known !== undefined) return known
   const found = new Map<ResourceKey, Entry>()
-  const all = [...resourcesOf(baseline.value).values()]
+  const byKind = Map.groupBy(resourcesOf(baseline.value).values(), ({ kind }) => kind as string)
   for (const { key: kind, keyStart, keyEnd, value } of mappingOf(baseline.root).entries) {
-    const own = all.filter((one) => one.kind === kind)
-    for (const [index, one] of own.entries()) {
+    for (const [index, one] of (byKind.get(kind) ?? []).entries()) {
       const entry =
         value.kind === 'mapping' && shapeOf(one.kind) === 'record'
           ? value.entries.find(({ key }) => key === one.id)
@@ -142,6 +174,7 @@ function nodesOf(baseline: Document): ReadonlyMap<ResourceKey, Entry> {
       if (entry !== undefined) found.set(keyOf(one), entry)
     }
   }
+  nodesByBaseline.set(baseline, found)
   return found
 }
 

@@ -30,6 +30,8 @@ export interface Piece {
   readonly expanded: ReadonlyMap<Node, Expanded>
   /** Of one that is in no file: what messages call it. Fields say where in it something is. */
   readonly object?: string | undefined
+  /** What its offsets are of, if that is not the document which it is a part of. */
+  readonly place?: Place | undefined
 }
 
 /** Made when they are asked for, since all of them at once would fill the memory. */
@@ -80,7 +82,11 @@ const MAX_MARKED = 80
 
 /** Where a thing begins: at its key where it has one, else at the thing. */
 export function originOf(document: Document, path: Path): Origin {
-  return originAt(document, spanOf(document, path, 'key').start)
+  return originOfLocated(document, locate(document, path))
+}
+
+export function originOfLocated(document: Place, located: Located): Origin {
+  return originAt(located.piece.place ?? document, spanOfLocated(located, 'key').start)
 }
 
 /** The place of an offset. */
@@ -105,6 +111,25 @@ function positionIn({ file, text, lines }: Place, line: number, offset: number):
 /** The span of what stands at the path, or of the nearest that is there above it. */
 export function spanOf(document: Document, path: Path, part: 'key' | 'value'): Span {
   return spanOfLocated(locate(document, path), part)
+}
+
+/** A message about what stands at the path, or about the nearest that is there above it. */
+export function diagnosticOf(
+  document: Document,
+  path: Path,
+  message: Message,
+  part: 'key' | 'value',
+): Diagnostic {
+  return diagnosticOfLocated(document, locate(document, path), message, part)
+}
+
+export function diagnosticOfLocated(
+  document: Place,
+  located: Located,
+  message: Message,
+  part: 'key' | 'value',
+): Diagnostic {
+  return diagnosticAt(located.piece.place ?? document, spanOfLocated(located, part), message)
 }
 
 export function spanOfLocated({ node, entry, isThere }: Located, part: 'key' | 'value'): Span {
@@ -173,7 +198,7 @@ function locate(document: Document, path: Path): Located {
 }
 
 /** The path counts from the given step on. */
-function locateIn(piece: Piece, path: Path, from: number): Located {
+export function locateIn(piece: Piece, path: Path, from: number): Located {
   let located = locateRoot(piece)
   for (let i = from; i < path.length && located.isThere; i++) {
     located = locateStep(located, path[i] as PropertyKey)

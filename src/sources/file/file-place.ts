@@ -1,6 +1,17 @@
 import type { Diagnostic, Origin } from '../../diagnostics/diagnostic.ts'
 import type { Field, Message, Place } from '../../reach/checks/place.ts'
-import { type Document, diagnosticAt, hasPath, originOf, type Path, spanOf } from './document.ts'
+import {
+  type Document,
+  diagnosticOf,
+  diagnosticOfLocated,
+  hasPath,
+  type Place as InText,
+  locateIn,
+  originOf,
+  originOfLocated,
+  type Path,
+  type Piece,
+} from './document.ts'
 
 /** What was written at a path of a document. */
 export class FilePlace implements Place {
@@ -30,6 +41,41 @@ export class FilePlace implements Place {
   }
 
   diagnose(message: Message, part: 'key' | 'value' = 'value'): Diagnostic {
-    return diagnosticAt(this.#document, spanOf(this.#document, this.#path, part), message)
+    return diagnosticOf(this.#document, this.#path, message, part)
+  }
+}
+
+/** What was written at a path of a piece that has a text of its own, whatever it is a part of. */
+export class PiecePlace implements Place {
+  readonly #text: InText
+  readonly #piece: Piece
+  readonly #path: Path
+
+  constructor(text: InText, piece: Piece, path: Path) {
+    this.#text = text
+    this.#piece = piece
+    this.#path = path
+  }
+
+  get origin(): Origin {
+    return originOfLocated(this.#text, this.#located)
+  }
+
+  find(...fields: readonly Field[]): Place {
+    for (const field of fields) {
+      const path = [...this.#path, ...field]
+      if (locateIn(this.#piece, path, 0).isThere) {
+        return new PiecePlace(this.#text, this.#piece, path)
+      }
+    }
+    return this
+  }
+
+  diagnose(message: Message, part: 'key' | 'value' = 'value'): Diagnostic {
+    return diagnosticOfLocated(this.#text, this.#located, message, part)
+  }
+
+  get #located() {
+    return locateIn(this.#piece, this.#path, 0)
   }
 }

@@ -73,7 +73,7 @@ function diagnoseOne(issue: Issue, node: SectionNode, context: IssueContext): Di
 }
 
 function say(node: SectionNode, part: 'key' | 'value', message: Message) {
-  return diagnosticAt(node.document, node.span(part), message)
+  return diagnosticAt(node.where, node.span(part), message)
 }
 
 function unknownKey(key: string, at: Path, context: IssueContext): Diagnostic {

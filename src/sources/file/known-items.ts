@@ -1,5 +1,6 @@
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { Backend } from '../../model/backend.ts'
-import type { BackendReference, Placed } from '../../reach/checks/draft.ts'
+import type { BackendReference, Placed, Targeted } from '../../reach/checks/draft.ts'
 import type { Place } from '../../reach/checks/place.ts'
 import { type Document, positionAt } from './document.ts'
 import { FilePlace } from './file-place.ts'
@@ -11,7 +12,18 @@ export interface ReadItem extends Placed<{ readonly name: string }> {
 }
 
 /** Reads the item with this number, or takes it as it is known. */
-export type ItemReader = <T extends ReadItem>(index: number, read: (reading: Reading) => T) => T
+export type ItemReader<Item = ReadItem> = <T extends Item>(
+  index: number,
+  read: (reading: Reading) => T,
+) => T
+
+/** What was read before, and need not be read again. */
+export interface ItemMemory {
+  /** For one reading of a list. */
+  open(reading: Reading, key: string): ItemReader
+  /** The same for `policies`, if these are remembered. */
+  openPolicies?(reading: Reading): ItemReader<readonly Targeted[]>
+}
 
 /** An item as it was read, and all that it was read from but for its number. */
 interface Known {
@@ -31,10 +43,9 @@ interface Known {
  * An item is kept only if it depends on nothing but its text, its number and its line: one that
  * names a file, fills in a variable or had anything reported about it is read each time.
  */
-export class KnownItems {
+export class KnownItems implements ItemMemory {
   readonly #lists = new Map<string, readonly (Known | undefined)[]>()
 
-  /** For one reading of a list. */
   open(reading: Reading, key: string): ItemReader {
     const { document } = reading
     const pieces = document.lists.get(key)
@@ -43,9 +54,10 @@ export class KnownItems {
     const after: (Known | undefined)[] = []
     this.#lists.set(key, after)
     let mayKeep = true
-    const watched = watch(reading, () => {
+    const isSpoilt = () => {
       mayKeep = false
-    })
+    }
+    const watched = watchReading(reading, isSpoilt, isSpoilt)
     return (index, read) => {
       const { start, end } = pieces.spanOf(index)
       const text = document.text.slice(start, end)
@@ -69,14 +81,18 @@ export class KnownItems {
   }
 }
 
-/** The same reading, which says when something depends on more than the text. */
-function watch(reading: Reading, depends: () => void): Reading {
+/** The same reading, which says when something depends on more than the text, and is reported. */
+export function watchReading(
+  reading: Reading,
+  depends: () => void,
+  reported: (diagnostic: Diagnostic) => void,
+): Reading {
   const { report, files } = reading
   return {
     ...reading,
     dependsOnMore: depends,
     report: (diagnostic) => {
-      depends()
+      reported(diagnostic)
       report(diagnostic)
     },
     files: {

@@ -157,19 +157,19 @@ function remember(
 
 /** A message about a node or its key; reported and given back. */
 export function complain(
-  { document, report }: Reading,
+  { report }: Reading,
   node: SectionNode,
   message: Message,
   part: 'key' | 'value' = 'value',
 ): Diagnostic {
-  const diagnostic = diagnosticAt(document, node.span(part), message)
+  const diagnostic = diagnosticAt(node.where, node.span(part), message)
   report(diagnostic)
   return diagnostic
 }
 
 /** What the schema cannot see: does the expression compile, is the file there? */
 function checkPart(
-  { document, files, references }: Reading,
+  { files, references }: Reading,
   { annotation, path: inner, value }: Found,
   node: SectionNode,
   stage: Stage,
@@ -189,7 +189,7 @@ function checkPart(
   const problem = files.read(value, at) ?? annotation.check?.(files.textOf(value) ?? '')
   if (problem === undefined) return []
   const message = { code: 'PC0215', ...problem }
-  return [diagnosticAt(document, at.span('value'), message)]
+  return [diagnosticAt(at.where, at.span('value'), message)]
 }
 
 /** Named by a route of HTTP, or by a server of MCP. */

@@ -9,11 +9,12 @@ import {
   type Path,
   type Piece,
   type PieceList,
+  type Place,
   pieceAt,
   type Span,
   spanOfLocated,
 } from './document.ts'
-import { FilePlace } from './file-place.ts'
+import { FilePlace, PiecePlace } from './file-place.ts'
 
 /**
  * A part of a document while it is read: each reader is handed its own, and goes on from there. It
@@ -101,18 +102,31 @@ export class SectionNode {
   get origin(): Origin {
     const { object } = this.#piece
     if (object !== undefined) return { kind: 'object', object, field: this.#field }
-    return originAt(this.document, this.span('key').start)
+    return originAt(this.where, this.span('key').start)
   }
 
   /** The origin of an offset within the value of a scalar. */
   get originInside(): (offset: number) => Origin {
     if (this.#piece.object !== undefined) return () => this.origin
-    return originWithin(this.document, this.#located)
+    return originWithin(this.where, this.#located)
   }
 
   /** For whoever asks when all is read. */
-  get place(): FilePlace {
-    return new FilePlace(this.document, this.path)
+  get place(): FilePlace | PiecePlace {
+    const { place } = this.#piece
+    if (place === undefined) return new FilePlace(this.document, this.path)
+    return new PiecePlace(place, this.#piece, this.#pathInPiece)
+  }
+
+  /** What its spans are of. */
+  get where(): Place {
+    return this.#piece.place ?? this.document
+  }
+
+  get #pathInPiece(): Path {
+    const outer = this.#outer
+    if (outer === undefined || outer.#piece !== this.#piece) return []
+    return [...outer.#pathInPiece, this.#step]
   }
 
   /** Of what is there, or of the nearest that is there around it. */

@@ -10,7 +10,7 @@ import type { Draft, Placed, PlacedBackend, Targeted } from '../../reach/checks/
 import { checkDraft } from '../../reach/checks/index.ts'
 import { type Document, withExcerpt } from './document.ts'
 import { type Candidates, type NamedFile, namedFiles, type ReadText } from './files.ts'
-import type { ItemReader, KnownItems, ReadItem } from './known-items.ts'
+import type { ItemMemory, ItemReader, ReadItem } from './known-items.ts'
 import { omitUndefined } from './omit-undefined.ts'
 import { readPolicies } from './policies.ts'
 import { beginReading, complain, parseAt, type Reading } from './reading.ts'
@@ -33,7 +33,7 @@ export interface ModelOptions {
   /** The paths that the name of a file may stand for. */
   readonly candidates: Candidates
   readonly readText: ReadText
-  readonly known?: KnownItems | undefined
+  readonly known?: ItemMemory | undefined
 }
 
 export interface ReadModel {
@@ -102,7 +102,7 @@ function checkOutline(reading: Reading): void {
 
 function* readModel(
   reading: Reading,
-  known: KnownItems | undefined,
+  known: ItemMemory | undefined,
 ): Generator<void, { readonly model: Model; readonly settings: Settings }> {
   const { settings, policies } = readConfig(reading)
   const older = readOlderPolicies(reading, policies)
@@ -116,7 +116,7 @@ function* readDraft(
   reading: Reading,
   settings: Settings,
   older: readonly Attached[],
-  known: KnownItems | undefined,
+  known: ItemMemory | undefined,
 ): Generator<void, Draft> {
   const binds = readBinds(reading)
   const routes = yield* each(reading, known, 'routes', 'route', readRoute)
@@ -127,7 +127,7 @@ function* readDraft(
   }))
   const llm = readLlm(reading)
   const mcp = readMcpSection(reading)
-  const targeted = yield* readAllTargeted(reading)
+  const targeted = yield* readAllTargeted(reading, known)
   const allRoutes = [...routes, ...binds.routes]
   const allTcpRoutes = [...tcpRoutes, ...binds.tcpRoutes]
   checkRouteGroups(reading)
@@ -170,7 +170,7 @@ function ownPorts({ admin, stats, readiness }: Settings): ReadonlyMap<number, st
 /** The items of a list of the file, one after the other; `noun` and its number name an item. */
 function* each<T extends ReadItem>(
   reading: Reading,
-  known: KnownItems | undefined,
+  known: ItemMemory | undefined,
   key: string,
   noun: string,
   read: (reading: Reading, node: SectionNode, fallback: string) => T,
@@ -187,12 +187,16 @@ function* each<T extends ReadItem>(
   return items
 }
 
-function* readAllTargeted(reading: Reading): Generator<void, readonly Targeted[]> {
+function* readAllTargeted(
+  reading: Reading,
+  known: ItemMemory | undefined,
+): Generator<void, readonly Targeted[]> {
   const list = reading.root.inner('policies')
+  const readItem = known?.openPolicies?.(reading) ?? ((_, anew) => anew(reading))
   const length = lengthOf(reading, list)
   const targeted: Targeted[] = []
   for (let index = 0; index < length; index++) {
-    targeted.push(...readTargeted(reading, list.inner(index)))
+    targeted.push(...readItem(index, (own) => readTargeted(own, list.inner(index))))
     yield
   }
   return targeted
