@@ -8,7 +8,7 @@ import {
   pairProblem,
   rootProblem,
 } from '../policies/tls-materials.ts'
-import { layersOf } from '../reach/all-layers.ts'
+import { visitPolicies } from '../reach/all-layers.ts'
 
 /** What no schema can see: keys and certificates that are none, or do not go together. */
 export function checkKeys(model: Model): readonly Diagnostic[] {
@@ -34,11 +34,11 @@ function checkListener(listener: Listener): readonly Diagnostic[] {
 /** Wherever they are attached; the same one is told of once. */
 function backendPolicies(model: Model): readonly ValidPolicy[] {
   const found = new Map<string, ValidPolicy>()
-  for (const { policies } of layersOf(model)) {
+  visitPolicies(model, (policies) => {
     for (const policy of policies) {
       if (policy.kind === 'backendTLS' && policy.state === 'valid')
         found.set(JSON.stringify(policy.origin), policy)
     }
-  }
+  })
   return [...found.values()]
 }

@@ -18,9 +18,13 @@ import { checkKeys } from './check-keys.ts'
 import { idleServices } from './idle-deps.ts'
 import { loadBetweenRequests } from './load.ts'
 
-/** What the gateway would say of a Model when it is put to use. */
-export function checkModel(file: string, model: Model): readonly Diagnostic[] {
-  const { diagnostics } = compileProgram(model, undefined, idleServices({ value: 0 }))
+/** What the gateway would say of a Model when it is put to use; `compiled`: of this part of it. */
+export function checkModel(
+  file: string,
+  model: Model,
+  compiled: Model = model,
+): readonly Diagnostic[] {
+  const { diagnostics } = compileProgram(compiled, undefined, idleServices({ value: 0 }))
   return withExcerpts(file, [...checkKeys(model), ...diagnostics])
 }
 

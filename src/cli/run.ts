@@ -192,10 +192,10 @@ async function serveUntilStopped(
     diagnostics: warnings,
     findings: undefined,
   }
-
   const usage = await openUsage(settings, fleet, () => status.model, log)
   const apply = async (model: Model, isStrict?: boolean, written?: Settings) => {
     const { isApplied, diagnostics } = await fleet.apply(model, isStrict, written)
+    if (isApplied && !('code' in storage)) storage.validator.served(model, diagnostics)
     return { isApplied, diagnostics: withExcerpts(file, diagnostics) }
   }
   const storage = await openStorage({

@@ -1,14 +1,14 @@
 import { dirname, resolve } from 'node:path'
 import type { Status } from '../admin/answers.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
-import { hasErrors, success } from '../diagnostics/result.ts'
+import { success } from '../diagnostics/result.ts'
 import type { Model } from '../model/model.ts'
 import { reconcile } from '../model/reconcile.ts'
 import type { Settings } from '../model/settings.ts'
 import { runCooperatively } from '../model/steps.ts'
 import { Configuration } from '../sources/database/configuration.ts'
 import { KnownResources } from '../sources/database/known-resources.ts'
-import { loadMerged, loadOver } from '../sources/database/load.ts'
+import { loadMerged } from '../sources/database/load.ts'
 import { createSealing, readKeys } from '../sources/database/sealing.ts'
 import { SecretReferences } from '../sources/database/secrets.ts'
 import type { Store } from '../sources/database/store.ts'
@@ -22,7 +22,8 @@ import {
 } from '../telemetry/definitions/storage.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { checkModel, servable } from './check-model.ts'
+import { servable } from './check-model.ts'
+import { StoredValidator } from './stored-validator.ts'
 
 const now = () => performance.now()
 const KEY = 'PORTCULLIS_STORAGE_KEY'
@@ -33,6 +34,7 @@ export interface Storage {
   readonly store: Store | undefined
   /** What was read of the resources. */
   readonly known: KnownResources
+  readonly validator: StoredValidator
 }
 
 export interface StorageOptions {
@@ -63,11 +65,13 @@ export async function openStorage(options: StorageOptions): Promise<Storage | Di
   const store =
     settings.storage.mode === 'database' ? await openStore(options, settings, keys) : undefined
   const known = new KnownResources()
-  const validate = validatorOf(known)
+  const validator = new StoredValidator(known)
+  const validate = validator.validate.bind(validator)
   return {
     store,
     configuration: new Configuration({ file, environment, store, references, validate }),
     known,
+    validator,
   }
 }
 
@@ -128,19 +132,6 @@ export async function loadStored(
   const options = { before, isStrict: false }
   const steps = servable(file, success(model, diagnostics), options)
   return { ...loaded, result: await runCooperatively(steps, now) }
-}
-
-type Validate = ConstructorParameters<typeof Configuration>[0]['validate']
-
-function validatorOf(known: KnownResources): Validate {
-  return async (baseline, merged) => {
-    const { file } = baseline
-    const { result } = await runCooperatively(loadOver(baseline, merged, known), now)
-    if (result.value === undefined) return result.diagnostics
-    const read = await runCooperatively(servable(file, result, { isStrict: true }), now)
-    if (hasErrors(read.diagnostics)) return read.diagnostics
-    return [...read.diagnostics, ...checkModel(file, result.value)]
-  }
 }
 
 /** The file with what is stored, for a command that looks at it apart; it has secrets in it. */

@@ -96,6 +96,17 @@ export function reusable(parts: Parts | undefined, before: Model, now: Model): R
   }
 }
 
+/** The routes whose parts are not those of the Model before; `now` has the pieces that both share. */
+export function routesToCompile(before: Model, now: Model): readonly Route[] {
+  if (before.frontend !== now.frontend || before.gateways !== now.gateways) return now.routes
+  const changed = changedBackends(before, now)
+  const isStale = (thing: object) =>
+    changed.size > 0 && mentionedBackends(thing).some((name) => changed.has(name))
+  if (isStale(now.frontend) || isStale(now.gateways)) return now.routes
+  const known = new Set(before.routes)
+  return now.routes.filter((route) => !known.has(route) || isStale(route))
+}
+
 /** Routes that a part was made of, whichever: of others there is none to look for. */
 const compiled = new WeakSet<Route>()
 

@@ -5,6 +5,41 @@ import type { RouteRule } from '../model/route.ts'
 import type { Layer } from './layers.ts'
 
 /**
+ * The same without names, for whoever looks at all of them after every change: there may be
+ * thousands, and nearly all that have policies are routes.
+ */
+export function visitPolicies(model: Model, visit: (policies: readonly Attached[]) => void): void {
+  const visitAction = (action: RouteRule['action']) => {
+    if (action.kind !== 'forward') return
+    for (const { policies } of action.backends) if (policies.length > 0) visit(policies)
+  }
+  const at = (policies: readonly Attached[]) => {
+    if (policies.length > 0) visit(policies)
+  }
+  at(model.frontend)
+  for (const { policies, listeners } of model.gateways) {
+    at(policies)
+    for (const listener of listeners) at(listener.policies)
+  }
+  for (const { policies, rules } of model.routes) {
+    at(policies)
+    for (const rule of rules) {
+      at(rule.policies)
+      visitAction(rule.action)
+    }
+  }
+  for (const { policies, action } of model.tcpRoutes) {
+    at(policies)
+    visitAction(action)
+  }
+  for (const backend of model.backends) {
+    at(backend.policies)
+    if (backend.kind !== 'ai' && backend.kind !== 'mcp') continue
+    for (const { policies } of partsOf(backend)) at(policies)
+  }
+}
+
+/**
  * Every place of a Model that has policies, whether or not anything reaches it, under the names
  * that `Reach` gives them.
  */

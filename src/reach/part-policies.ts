@@ -2,8 +2,9 @@ import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Backend } from '../model/backend.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
-import type { BackendRef } from '../model/route.ts'
+import type { BackendRef, Route } from '../model/route.ts'
 import { calledService, type Guardrails } from '../policies/guardrails/schema.ts'
+import { kindsThat } from './kinds.ts'
 import { decidesAt } from './points.ts'
 
 /*
@@ -11,6 +12,45 @@ import { decidesAt } from './points.ts'
  * of MCP; a backend that is only known to speak HTTP would be open behind them. At a gateway they
  * are for those behind it that do speak MCP.
  */
+
+/** All kinds that something is said of here. */
+const KINDS: ReadonlySet<string> = new Set([
+  'a2a',
+  'ai',
+  'backendAuth',
+  'guardrails',
+  'inferenceRouting',
+  ...[...kindsThat(({ hasRules }) => hasRules)].filter((kind) =>
+    decidesAt({ kind, section: 'backend' }, 'mcp'),
+  ),
+])
+
+/** Of thousands of routes nearly none has one, which is found once for each. */
+const MEANT = new WeakMap<Route, boolean>()
+const MEANT_AMONG = new WeakMap<readonly Route[], readonly Route[]>()
+
+function meantRoutes({ routes }: Model): readonly Route[] {
+  let found = MEANT_AMONG.get(routes)
+  if (found === undefined) MEANT_AMONG.set(routes, (found = routes.filter(isMeantRoute)))
+  return found
+}
+
+function isMeantRoute(route: Route): boolean {
+  const known = MEANT.get(route)
+  if (known !== undefined) return known
+  const isMeant = hasMeant(route.policies) || route.rules.some(isMeantRule)
+  MEANT.set(route, isMeant)
+  return isMeant
+}
+
+function isMeantRule({ policies, action }: Route['rules'][number]): boolean {
+  if (hasMeant(policies)) return true
+  return action.kind === 'forward' && action.backends.some((ref) => hasMeant(ref.policies))
+}
+
+function hasMeant(policies: readonly Attached[]): boolean {
+  return policies.some(({ kind }) => KINDS.has(kind))
+}
 
 /** Rules about MCP at what leads to something else: it looks guarded, and is not. */
 export function* checkMcpOnlyPolicies(model: Model): Generator<Diagnostic> {
@@ -36,12 +76,14 @@ export function* checkAgentPolicies(model: Model): Generator<Diagnostic> {
 }
 
 function* reachingThese(
-  { backends, routes }: Model,
+  model: Model,
   names: ReadonlySet<string>,
   isMeant: (policy: Attached) => boolean,
 ): Generator<Attached> {
-  for (const { name, policies } of backends) if (names.has(name)) yield* policies.filter(isMeant)
-  for (const { policies, rules } of routes) {
+  for (const { name, policies } of model.backends) {
+    if (names.has(name)) yield* policies.filter(isMeant)
+  }
+  for (const { policies, rules } of meantRoutes(model)) {
     for (const rule of rules) {
       const refs = rule.action.kind === 'forward' ? rule.action.backends : []
       const reached = refs.filter(({ backend }) => names.has(backend))
@@ -133,31 +175,43 @@ function isSigner(policy: Attached): boolean {
 const NO_REFS: readonly BackendRef[] = []
 
 function* reachingOthers(
-  { backends, routes }: Model,
+  model: Model,
   enforcedBy: readonly Backend['kind'][],
   isMeant: (policy: Attached) => boolean,
 ): Generator<Attached> {
   const isOther = ({ kind }: Backend) => !enforcedBy.includes(kind) && kind !== 'invalid'
   let others: ReadonlySet<string> | undefined
-  for (const backend of backends) {
+  for (const backend of guardedBackends(model)) {
     if (backend.policies.length > 0 && isOther(backend)) yield* backend.policies
     if (backend.kind !== 'ai' || !isOther(backend)) continue
     for (const { providers } of backend.groups) {
       for (const { policies } of providers) yield* policies
     }
   }
-  for (const { policies, rules } of routes) {
+  for (const { policies, rules } of meantRoutes(model)) {
     for (const rule of rules) {
       const refs = rule.action.kind === 'forward' ? rule.action.backends : NO_REFS
       // Nearly every one of thousands of routes has nothing to do with them.
       const isAround = policies.some(isMeant) || rule.policies.some(isMeant)
       if (!isAround && !refs.some((ref) => ref.policies.some(isMeant))) continue
-      const names = (others ??= new Set(backends.filter(isOther).map(({ name }) => name)))
+      const names = (others ??= new Set(model.backends.filter(isOther).map(({ name }) => name)))
       const reached = refs.filter(({ backend }) => names.has(backend))
       for (const ref of reached) yield* ref.policies
       if (reached.length > 0) yield* [...policies, ...rule.policies].filter(isMeant)
     }
   }
+}
+
+const GUARDED = new WeakMap<readonly Backend[], readonly Backend[]>()
+
+/** Those that may have policies: thousands of routes have a plain one in place. */
+function guardedBackends({ backends }: Model): readonly Backend[] {
+  let found = GUARDED.get(backends)
+  if (found === undefined) {
+    found = backends.filter(({ kind, policies }) => kind === 'ai' || policies.length > 0)
+    GUARDED.set(backends, found)
+  }
+  return found
 }
 
 function isAboutMcp(policy: Attached): boolean {

@@ -12,14 +12,18 @@ import type { RefPlace, RoutePlace, RulePlace, StreamPlace, Where } from './wher
  */
 export class Reach {
   readonly model: Model
-  readonly backends: ReadonlyMap<string, Backend>
   readonly #layerAt: LayerAt
+  #backends: ReadonlyMap<string, Backend> | undefined
   #routes: ReadonlyMap<string, readonly Route[]> | undefined
 
   constructor(model: Model, at: LayerAt = layerAt) {
     this.model = model
-    this.backends = new Map(model.backends.map((backend) => [backend.name, backend]))
     this.#layerAt = at
+  }
+
+  get backends(): ReadonlyMap<string, Backend> {
+    this.#backends ??= new Map(this.model.backends.map((backend) => [backend.name, backend]))
+    return this.#backends
   }
 
   *listeners(): Generator<{ readonly gateway: Gateway; readonly listener: Listener }> {

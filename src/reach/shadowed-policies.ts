@@ -3,7 +3,7 @@ import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
 import { appliesAlways } from '../policies/schema.ts'
 import type { Timeout } from '../policies/timeout/schema.ts'
-import { layersOf } from './all-layers.ts'
+import { visitPolicies } from './all-layers.ts'
 import { kindsThat } from './kinds.ts'
 
 /** Policies that answer by themselves, in the order in which they are asked. */
@@ -14,20 +14,28 @@ export const ANSWERS: readonly string[] = [
 const ON_THE_WAY = kindsThat(({ isForForwarding }) => isForForwarding)
 
 /** Settings that do nothing because of what else their policy or their route says. */
-export function* shadowedPolicies(model: Model): Generator<Diagnostic> {
+export function shadowedPolicies(model: Model): Iterable<Diagnostic> {
   // A policy that is attached to several things is one policy.
-  const reported = new Set<string>()
-  for (const { policies } of layersOf(model)) {
+  const found = new Map<string, Diagnostic>()
+  visitPolicies(model, (policies) => {
     for (const diagnostic of shadowsAmong(policies)) {
       const key = JSON.stringify(diagnostic)
-      if (reported.has(key)) continue
-      reported.add(key)
-      yield diagnostic
+      if (!found.has(key)) found.set(key, diagnostic)
     }
-  }
+  })
+  return found.values()
 }
 
+const SHADOWS = new WeakMap<readonly Attached[], readonly Diagnostic[]>()
+
+/** Looked for once: Models that follow each other share what did not change. */
 function shadowsAmong(policies: readonly Attached[]): readonly Diagnostic[] {
+  let found = SHADOWS.get(policies)
+  if (found === undefined) SHADOWS.set(policies, (found = findShadows(policies)))
+  return found
+}
+
+function findShadows(policies: readonly Attached[]): readonly Diagnostic[] {
   const found: Diagnostic[] = []
   const report = ({ origin }: Attached, message: string, hint: string) =>
     found.push({ code: 'PC0222', severity: 'warning', message, origin, hint })

@@ -9,9 +9,14 @@ import type { Draft, Placed, PlacedRoute, Targeted } from './draft.ts'
 export function attachPolicies(draft: Draft, report: Report): Draft {
   if (draft.targeted.length === 0) return draft
   const missing = new Set(draft.targeted)
-  const byTarget = Map.groupBy(draft.targeted, ({ noun, target }) => `${noun} ${target}`)
+  const byNoun = new Map(
+    [...Map.groupBy(draft.targeted, ({ noun }) => noun)].map(([noun, all]) => [
+      noun,
+      Map.groupBy(all, ({ target }) => target),
+    ]),
+  )
   const at = (noun: Targeted['noun'], target: string, own: readonly Attached[]) => {
-    const found = byTarget.get(`${noun} ${target}`) ?? []
+    const found = byNoun.get(noun)?.get(target) ?? []
     for (const one of found) missing.delete(one)
     if (found.length === 0) return own
     return settle(report, own, found)
@@ -21,14 +26,16 @@ export function attachPolicies(draft: Draft, report: Report): Draft {
   >(
     noun: Targeted['noun'],
     list: readonly P[],
-  ): readonly P[] =>
-    list.map((placed) => {
+  ): readonly P[] => {
+    if (!byNoun.has(noun)) return list
+    return list.map((placed) => {
       const { thing } = placed
       const whole = noun === 'route' ? routeOfRule(placed) : undefined
       const ofOwn = at(noun, thing.name, thing.policies)
       const policies = whole === undefined ? ofOwn : at(noun, whole, ofOwn)
       return policies === thing.policies ? placed : { ...placed, thing: { ...thing, policies } }
     })
+  }
   const attached = {
     ...draft,
     gateways: each('gateway', draft.gateways).map(({ thing, place }) => {

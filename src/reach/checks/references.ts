@@ -9,11 +9,11 @@ import type { Place } from './place.ts'
 
 /** Backends that are named but not there become ones that answer 500. */
 export function resolveBackends(draft: Draft, report: Report): Draft {
+  if (draft.references.length === 0) return draft
   const byName = new Map(draft.backends.map(({ thing }) => [thing.name, thing]))
   // What a route defines in place is its own.
-  const listed = draft.backends
-    .filter(({ owner }) => owner === undefined)
-    .map(({ thing }) => thing.name)
+  const listed = () =>
+    draft.backends.filter(({ owner }) => owner === undefined).map(({ thing }) => thing.name)
   const missing = new Map<string, Placed<Extract<Backend, { kind: 'invalid' }>>>()
   for (const reference of draft.references) {
     const { backend: name, place } = reference
@@ -25,7 +25,7 @@ export function resolveBackends(draft: Draft, report: Report): Draft {
     const said = place.diagnose({
       code: 'PC0302',
       message: `unknown backend \`${name}\``,
-      hint: backendHint(name, listed),
+      hint: backendHint(name, listed()),
     })
     report(said)
     const before = missing.get(name)

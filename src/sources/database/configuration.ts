@@ -153,8 +153,11 @@ export class Configuration {
     changes: readonly Change[],
     isConditional: boolean,
   ): readonly NewRow[] | ChangeFailure {
-    const there = new Map([...merged.hidden, ...merged.resources].map((one) => [keyOf(one), one]))
-    const isShown = new Set(merged.resources.map(keyOf))
+    const isMeant = meantBy(changes)
+    const shownOnes = merged.resources.filter(isMeant)
+    const hiddenOnes = merged.hidden.filter(isMeant)
+    const there = new Map([...hiddenOnes, ...shownOnes].map((one) => [keyOf(one), one]))
+    const isShown = new Set(shownOnes.map(keyOf))
     const rows: NewRow[] = []
     for (const change of changes) {
       const key = keyOf(change)
@@ -193,6 +196,12 @@ export class Configuration {
   }
 }
 
+/** Whether one of the changes is of this resource: there may be thousands of others. */
+function meantBy(changes: readonly Change[]): (one: MergedResource) => boolean {
+  const ids = new Set(changes.map(({ id }) => id))
+  return ({ id }) => ids.has(id)
+}
+
 /** The version of a resource: another when it is edited, and when the baseline changes. */
 export function etagOf({ stored, value }: MergedResource): string {
   const digest = createHash('sha256').update(canonicalJson(value)).digest('hex').slice(0, 16)
@@ -210,18 +219,24 @@ function applied(
   stored: readonly StoredResource[],
   rows: readonly NewRow[],
 ): readonly StoredResource[] {
-  const all = new Map(stored.map((one) => [keyOf(one), one]))
-  for (const row of rows) {
-    const key = keyOf(row)
-    const before = all.get(key)
-    if (row.state === 'reset') all.delete(key)
-    else {
-      const created = before?.created ?? Number.MAX_SAFE_INTEGER
-      const state = row.state
-      all.set(key, { ...row, state, created, revision: -1, author: '', time: '' })
-    }
+  // The later ones count.
+  const changed = new Map(rows.map((row) => [keyOf(row), row]))
+  const ids = new Set(rows.map(({ id }) => id))
+  const all: StoredResource[] = []
+  for (const one of stored) {
+    const row = ids.has(one.id) ? changed.get(keyOf(one)) : undefined
+    if (row !== undefined) changed.delete(keyOf(one))
+    if (row === undefined) all.push(one)
+    else if (row.state !== 'reset') all.push(storedAs(row, row.state, one.created))
   }
-  return [...all.values()]
+  for (const row of changed.values()) {
+    if (row.state !== 'reset') all.push(storedAs(row, row.state, Number.MAX_SAFE_INTEGER))
+  }
+  return all
+}
+
+function storedAs(row: NewRow, state: StoredResource['state'], created: number): StoredResource {
+  return { ...row, state, created, revision: -1, author: '', time: '' }
 }
 
 function rowsTowards(

@@ -1,0 +1,56 @@
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import { hasErrors, success } from '../diagnostics/result.ts'
+import type { Model } from '../model/model.ts'
+import { reconcile } from '../model/reconcile.ts'
+import { runCooperatively } from '../model/steps.ts'
+import { routesToCompile } from '../program/parts.ts'
+import type { KnownResources } from '../sources/database/known-resources.ts'
+import { type Baseline, loadOver } from '../sources/database/load.ts'
+import type { Merged } from '../sources/database/merge.ts'
+import { checkModel, servable } from './check-model.ts'
+
+const now = () => performance.now()
+
+/**
+ * All that there is to say of a configuration before it is stored. Thousands of resources may be
+ * stored, of which a change concerns one: what is known to be in order is not checked again, and
+ * what is said is the same as if all of it were.
+ */
+export class StoredValidator {
+  readonly #known: KnownResources
+  /** The last one that was looked at, whatever became of it. */
+  #looked: Model | undefined
+  /** Of which the compiler had nothing to say. */
+  #compiled: Model | undefined
+
+  constructor(known: KnownResources) {
+    this.#known = known
+  }
+
+  /** What is served now, and what its compiler said. */
+  served(model: Model, diagnostics: readonly Diagnostic[]): void {
+    this.#compiled = diagnostics.length === 0 ? model : undefined
+  }
+
+  async validate(baseline: Baseline, merged: Merged): Promise<readonly Diagnostic[]> {
+    const { file } = baseline
+    const { result } = await runCooperatively(loadOver(baseline, merged, this.#known), now)
+    if (result.value === undefined) return result.diagnostics
+    const before = this.#looked
+    const model = await runCooperatively(reconcile(before, result.value), now)
+    const options = { before, isStrict: true }
+    const steps = servable(file, success(model, result.diagnostics), options)
+    const { diagnostics } = await runCooperatively(steps, now)
+    this.#looked = model
+    if (hasErrors(diagnostics)) return diagnostics
+    return [...diagnostics, ...checkModel(file, model, await this.#unknownPartOf(model))]
+  }
+
+  /** Without the routes that the compiler has nothing to say of. */
+  async #unknownPartOf(model: Model): Promise<Model> {
+    const compiled = this.#compiled
+    if (compiled === undefined) return model
+    const next = await runCooperatively(reconcile(compiled, model), now)
+    return { ...next, routes: routesToCompile(compiled, next) }
+  }
+}
