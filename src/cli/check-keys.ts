@@ -2,13 +2,14 @@ import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Listener } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import type { ValidPolicy } from '../model/policy.ts'
+import type { Route } from '../model/route.ts'
 import {
   backendMaterialFaults,
   materialFaults,
   pairProblem,
   rootProblem,
 } from '../policies/tls-materials.ts'
-import { visitPolicies } from '../reach/all-layers.ts'
+import { visitPolicies, visitRoute } from '../reach/all-layers.ts'
 
 /** What no schema can see: keys and certificates that are none, or do not go together. */
 export function checkKeys(model: Model): readonly Diagnostic[] {
@@ -34,11 +35,24 @@ function checkListener(listener: Listener): readonly Diagnostic[] {
 /** Wherever they are attached; the same one is told of once. */
 function backendPolicies(model: Model): readonly ValidPolicy[] {
   const found = new Map<string, ValidPolicy>()
-  visitPolicies(model, (policies) => {
+  visitPolicies({ ...model, routes: model.routes.filter(mayHaveKeys) }, (policies) => {
     for (const policy of policies) {
       if (policy.kind === 'backendTLS' && policy.state === 'valid')
         found.set(JSON.stringify(policy.origin), policy)
     }
   })
   return [...found.values()]
+}
+
+/** Routes without keys: Models that follow each other share what did not change. */
+const KEYLESS = new WeakSet<Route>()
+
+function mayHaveKeys(route: Route): boolean {
+  if (KEYLESS.has(route)) return false
+  let isKeyless = true
+  visitRoute(route, (policies) => {
+    isKeyless &&= !policies.some(({ kind }) => kind === 'backendTLS')
+  })
+  if (isKeyless) KEYLESS.add(route)
+  return !isKeyless
 }

@@ -103,8 +103,12 @@ export function routesToCompile(before: Model, now: Model): readonly Route[] {
   const isStale = (thing: object) =>
     changed.size > 0 && mentionedBackends(thing).some((name) => changed.has(name))
   if (isStale(now.frontend) || isStale(now.gateways)) return now.routes
-  const known = new Set(before.routes)
-  return now.routes.filter((route) => !known.has(route) || isStale(route))
+  let known: Set<Route> | undefined
+  return now.routes.filter((route, index) => {
+    // Most stay where they are: a table is made for the others alone.
+    const isKnown = before.routes[index] === route || (known ??= new Set(before.routes)).has(route)
+    return !isKnown || isStale(route)
+  })
 }
 
 /** Routes that a part was made of, whichever: of others there is none to look for. */

@@ -1,18 +1,14 @@
 import { partsOf } from '../model/backend.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
-import type { RouteRule } from '../model/route.ts'
+import type { Route, RouteAction, RouteRule } from '../model/route.ts'
 import type { Layer } from './layers.ts'
 
 /**
  * The same without names, for whoever looks at all of them after every change: there may be
  * thousands, and nearly all that have policies are routes.
  */
-export function visitPolicies(model: Model, visit: (policies: readonly Attached[]) => void): void {
-  const visitAction = (action: RouteRule['action']) => {
-    if (action.kind !== 'forward') return
-    for (const { policies } of action.backends) if (policies.length > 0) visit(policies)
-  }
+export function visitPolicies(model: Model, visit: Visit): void {
   const at = (policies: readonly Attached[]) => {
     if (policies.length > 0) visit(policies)
   }
@@ -21,22 +17,31 @@ export function visitPolicies(model: Model, visit: (policies: readonly Attached[
     at(policies)
     for (const listener of listeners) at(listener.policies)
   }
-  for (const { policies, rules } of model.routes) {
-    at(policies)
-    for (const rule of rules) {
-      at(rule.policies)
-      visitAction(rule.action)
-    }
-  }
+  for (const route of model.routes) visitRoute(route, visit)
   for (const { policies, action } of model.tcpRoutes) {
     at(policies)
-    visitAction(action)
+    visitAction(action, visit)
   }
   for (const backend of model.backends) {
     at(backend.policies)
     if (backend.kind !== 'ai' && backend.kind !== 'mcp') continue
     for (const { policies } of partsOf(backend)) at(policies)
   }
+}
+
+type Visit = (policies: readonly Attached[]) => void
+
+export function visitRoute({ policies, rules }: Route, visit: Visit): void {
+  if (policies.length > 0) visit(policies)
+  for (const rule of rules) {
+    if (rule.policies.length > 0) visit(rule.policies)
+    visitAction(rule.action, visit)
+  }
+}
+
+function visitAction(action: RouteAction, visit: Visit): void {
+  if (action.kind !== 'forward') return
+  for (const { policies } of action.backends) if (policies.length > 0) visit(policies)
 }
 
 /**

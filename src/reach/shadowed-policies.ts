@@ -1,9 +1,10 @@
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
+import type { Route } from '../model/route.ts'
 import { appliesAlways } from '../policies/schema.ts'
 import type { Timeout } from '../policies/timeout/schema.ts'
-import { visitPolicies } from './all-layers.ts'
+import { visitPolicies, visitRoute } from './all-layers.ts'
 import { kindsThat } from './kinds.ts'
 
 /** Policies that answer by themselves, in the order in which they are asked. */
@@ -17,7 +18,7 @@ const ON_THE_WAY = kindsThat(({ isForForwarding }) => isForForwarding)
 export function shadowedPolicies(model: Model): Iterable<Diagnostic> {
   // A policy that is attached to several things is one policy.
   const found = new Map<string, Diagnostic>()
-  visitPolicies(model, (policies) => {
+  visitPolicies({ ...model, routes: model.routes.filter(mayShadow) }, (policies) => {
     for (const diagnostic of shadowsAmong(policies)) {
       const key = JSON.stringify(diagnostic)
       if (!found.has(key)) found.set(key, diagnostic)
@@ -26,16 +27,20 @@ export function shadowedPolicies(model: Model): Iterable<Diagnostic> {
   return found.values()
 }
 
-const SHADOWS = new WeakMap<readonly Attached[], readonly Diagnostic[]>()
+/** Routes with nothing to say of: Models that follow each other share what did not change. */
+const CLEAR = new WeakSet<Route>()
 
-/** Looked for once: Models that follow each other share what did not change. */
-function shadowsAmong(policies: readonly Attached[]): readonly Diagnostic[] {
-  let found = SHADOWS.get(policies)
-  if (found === undefined) SHADOWS.set(policies, (found = findShadows(policies)))
-  return found
+function mayShadow(route: Route): boolean {
+  if (CLEAR.has(route)) return false
+  let isClear = true
+  visitRoute(route, (policies) => {
+    isClear &&= shadowsAmong(policies).length === 0
+  })
+  if (isClear) CLEAR.add(route)
+  return !isClear
 }
 
-function findShadows(policies: readonly Attached[]): readonly Diagnostic[] {
+function shadowsAmong(policies: readonly Attached[]): readonly Diagnostic[] {
   const found: Diagnostic[] = []
   const report = ({ origin }: Attached, message: string, hint: string) =>
     found.push({ code: 'PC0222', severity: 'warning', message, origin, hint })

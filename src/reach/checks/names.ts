@@ -61,6 +61,7 @@ function renamed<T extends Placed<{ readonly name: string }>>(
   before: readonly T[],
   after: readonly T[],
 ): readonly T[] {
+  if (after === before) return []
   return before.filter(({ thing }, index) => thing.name !== after[index]?.thing.name)
 }
 
@@ -105,6 +106,7 @@ function unique<P extends Placed<{ readonly name: string }>>(
   invalidate: (thing: P['thing'], diagnostics: Diagnostics) => P['thing'],
   isReported: (placed: P) => boolean = () => false,
 ): readonly P[] {
+  if (areUnique(list)) return list
   const seen = new Set<string>()
   return list.map((placed) => {
     const { thing, place } = placed
@@ -120,6 +122,13 @@ function unique<P extends Placed<{ readonly name: string }>>(
     seen.add(name)
     return { ...placed, thing: { ...invalidate(thing, said), name } }
   })
+}
+
+/** As nearly always: then the list is as it was. */
+function areUnique(list: readonly Placed<{ readonly name: string }>[]): boolean {
+  const names = new Set<string>()
+  for (const { thing } of list) names.add(thing.name)
+  return names.size === list.length
 }
 
 function withUniqueListeners(report: Report, gateway: Gateway, place: Place): Gateway {

@@ -2,7 +2,7 @@ import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { Report } from '../../diagnostics/report.ts'
 import type { McpBackend, ServiceBackend } from '../../model/backend.ts'
 import type { Attached } from '../../model/policy.ts'
-import type { RouteAction } from '../../model/route.ts'
+import type { Route, RouteAction } from '../../model/route.ts'
 import { appliesAlways } from '../../policies/schema.ts'
 import { ANSWERS } from '../shadowed-policies.ts'
 import type { Draft } from './draft.ts'
@@ -11,6 +11,11 @@ import type { Place } from './place.ts'
 /** What is in order by itself, and yet answers nobody. */
 export function checkReachability(draft: Draft, report: Report): Draft {
   for (const { thing, place } of draft.routes) {
+    if (REACHING.has(thing)) continue
+    if (thing.rules.every(({ action }) => isServed(action))) {
+      REACHING.add(thing)
+      continue
+    }
     for (const rule of thing.rules) {
       checkAction(report, place, rule.action, thing.policies, rule.policies)
     }
@@ -23,6 +28,13 @@ export function checkReachability(draft: Draft, report: Report): Draft {
     }
   }
   return draft
+}
+
+/** Routes that lead somewhere: Drafts that follow each other share what did not change. */
+const REACHING = new WeakSet<Route>()
+
+function isServed(action: RouteAction): boolean {
+  return action.kind === 'invalid' || action.backends.some(({ weight }) => weight > 0)
 }
 
 function reportUnserved(report: Report, place: Place, { options }: McpBackend): void {
@@ -50,7 +62,7 @@ function checkAction(
   action: RouteAction,
   ...policies: readonly (readonly Attached[])[]
 ): void {
-  if (action.kind === 'invalid' || action.backends.some(({ weight }) => weight > 0)) return
+  if (action.kind === 'invalid' || isServed(action)) return
   const isSure = (one: Attached) => one.state !== 'valid' || appliesAlways(one.value)
   if (policies.flat().some((one) => ANSWERS.includes(one.kind) && isSure(one))) return
   const said = place.find(['backends']).diagnose({

@@ -59,12 +59,18 @@ function backendHint(name: string, known: readonly string[]): string {
 /** Gateways that routes are attached to, and the listeners among them that can serve them. */
 export function resolveParents(draft: Draft, report: Report): Draft {
   const gateways = new Map(draft.gateways.map(({ thing }) => [thing.name, thing]))
+  // Thousands of routes have the same ones.
+  const served: Partial<Record<'HTTP' | 'TCP', readonly Parent[]>> = {}
   const open = { HTTP: openGateways(draft, 'HTTP'), TCP: openGateways(draft, 'TCP') }
   const resolve = <P extends Placed<Route | TcpRoute>>(placed: P, kind: 'HTTP' | 'TCP'): P => {
     const { thing, place } = placed
+    if (thing.parents === served[kind]) return placed
     const isServed = ({ gateway, listener }: Parent) =>
       listener === undefined && open[kind].has(gateway)
-    if (thing.parents.every(isServed)) return placed
+    if (thing.parents.every(isServed)) {
+      served[kind] = thing.parents
+      return placed
+    }
     let parents: Parent[] | undefined
     for (const [index, parent] of thing.parents.entries()) {
       const find = () => place.find(['gateways', index], ['gateways'])

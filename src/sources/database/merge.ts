@@ -46,29 +46,45 @@ export function mergeResources(
   baseline: ReadonlyMap<ResourceKey, Resource>,
   stored: readonly StoredResource[],
 ): Merged {
-  const edits = new Map<ResourceKey, StoredResource>()
+  const known = wholes.get(stored)
+  if (known?.baseline === baseline) return known.merged
+  const made = mergeAll(baseline, stored)
+  wholes.set(stored, { baseline, merged: made })
+  return made
+}
+
+/** By all that is stored: it is merged for the reply to an edit, and for the gateway. */
+const wholes = new WeakMap<
+  readonly StoredResource[],
+  { readonly baseline: ReadonlyMap<ResourceKey, Resource>; readonly merged: Merged }
+>()
+
+function mergeAll(
+  baseline: ReadonlyMap<ResourceKey, Resource>,
+  stored: readonly StoredResource[],
+): Merged {
+  const edits = new Map<Resource, StoredResource>()
   const added: StoredResource[] = []
   let isOrdered = true
   for (const one of stored) {
-    const key = keyOf(one)
-    if (baseline.has(key)) edits.set(key, one)
+    const own = ownOf(baseline, one)
+    if (own !== undefined) edits.set(own, one)
     else if (one.state === 'set') {
-      const before = added.at(-1)
+      const before = added[added.length - 1]
       isOrdered &&= before === undefined || order(before, one) < 0
       added.push(one)
     }
   }
   const resources: MergedResource[] = []
   const hidden: MergedResource[] = []
-  for (const [key, own] of baseline) {
-    const edit = edits.get(key)
+  for (const own of baseline.values()) {
+    const edit = edits.get(own)
     if (edit === undefined) resources.push(untouched(own))
-    else if (edit.state === 'hidden') hidden.push(merged(edit, own, hide))
-    else resources.push(merged(edit, own, mergeEdit))
+    else (edit.state === 'hidden' ? hidden : resources).push(merged(edit))
   }
   // There may be thousands, which mostly come as they were stored.
   if (!isOrdered) added.sort(order)
-  for (const edit of added) resources.push(merged(edit, undefined, add))
+  for (const edit of added) resources.push(merged(edit))
   return { resources, hidden }
 }
 
@@ -85,11 +101,13 @@ function isBefore(a: StoredResource, b: StoredResource): boolean {
  * knows that there is nothing to read.
  */
 const untouchedOf = new WeakMap<Resource, MergedResource>()
-const mergedOf = new WeakMap<StoredResource, Merging>()
+const mergings = new WeakMap<StoredResource, Merging>()
 
 interface Merging {
+  readonly baseline: ReadonlyMap<ResourceKey, Resource>
+  /** What it is an edit of. */
   readonly own: Resource | undefined
-  readonly merged: MergedResource
+  merged: MergedResource | undefined
 }
 
 function untouched(own: Resource): MergedResource {
@@ -100,16 +118,28 @@ function untouched(own: Resource): MergedResource {
   return made
 }
 
-function merged<T extends Resource | undefined>(
+function ownOf(
+  baseline: ReadonlyMap<ResourceKey, Resource>,
   edit: StoredResource,
-  own: T,
-  merge: (edit: StoredResource, own: T) => MergedResource,
-): MergedResource {
-  const known = mergedOf.get(edit)
-  if (known !== undefined && known.own === own) return known.merged
-  const made = merge(edit, own)
-  mergedOf.set(edit, { own, merged: made })
-  return made
+): Resource | undefined {
+  const known = mergings.get(edit)
+  if (known !== undefined && known.baseline === baseline) return known.own
+  const own = baseline.get(keyOf(edit))
+  // What another baseline has nothing of, either, stays what it is.
+  const isSame = known !== undefined && known.own === own
+  mergings.set(edit, { baseline, own, merged: isSame ? known.merged : undefined })
+  return own
+}
+
+function merged(edit: StoredResource): MergedResource {
+  const merging = mergings.get(edit) as Merging
+  merging.merged ??= merge(edit, merging.own)
+  return merging.merged
+}
+
+function merge(edit: StoredResource, own: Resource | undefined): MergedResource {
+  if (own === undefined) return add(edit)
+  return edit.state === 'hidden' ? hide(edit, own) : mergeEdit(edit, own)
 }
 
 function hide(edit: StoredResource, own: Resource): MergedResource {

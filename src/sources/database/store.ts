@@ -245,11 +245,13 @@ export class Store {
   /** What a writer builds on: what is known, with what other replicas stored since. */
   async #storedNow(client: Queries) {
     const known = { revision: this.#revision, mark: this.#mark, opened: this.#opened }
+    const stored = this.#stored
     const since = await readRowsSince(client, known)
     if (since === undefined) {
       const { revision, rows } = await readRows(client)
       return { revision, stored: openRows(rows, this.#options.sealing), since }
     }
+    if (since.rows.length === 0) return { revision: since.revision, stored, since }
     const opened = withRows(known.opened, since.rows, this.#options.sealing)
     return { revision: since.revision, stored: [...opened.values()], since }
   }

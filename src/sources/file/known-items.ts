@@ -1,6 +1,5 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
-import type { Backend } from '../../model/backend.ts'
-import type { BackendReference, Placed, Targeted } from '../../reach/checks/draft.ts'
+import type { BackendReference, Placed, PlacedBackend, Targeted } from '../../reach/checks/draft.ts'
 import type { Place } from '../../reach/checks/place.ts'
 import { type Document, positionAt } from './document.ts'
 import { FilePlace } from './file-place.ts'
@@ -8,7 +7,7 @@ import type { Reading } from './reading.ts'
 
 /** What an item of a list is read as, with the backends that it defines in place. */
 export interface ReadItem extends Placed<{ readonly name: string }> {
-  readonly backends?: readonly Placed<Backend>[]
+  readonly backends?: readonly PlacedBackend[]
 }
 
 /** Reads the item with this number, or takes it as it is known. */
@@ -109,7 +108,20 @@ function reboundItem<T extends ReadItem>(item: T, document: Document): T {
   const { backends = [], place } = item
   const own = { ...item, place: placeIn(document, place) }
   if (backends.length === 0) return own
-  return { ...own, backends: backends.map((one) => rebound(one, document)) }
+  return withOwned(
+    own,
+    backends.map((one) => rebound(one, document)),
+  )
+}
+
+/** The item with the backends that it defines in place, which know it. */
+export function withOwned<T extends object>(
+  item: T,
+  backends: readonly PlacedBackend[],
+): T & { readonly backends: readonly PlacedBackend[] } {
+  const own = { ...item, backends: [] as PlacedBackend[] }
+  for (const { thing, place } of backends) own.backends.push({ thing, place, owner: own })
+  return own
 }
 
 function rebound<T extends { readonly place: Place }>(one: T, document: Document): T {

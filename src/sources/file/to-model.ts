@@ -132,9 +132,8 @@ function* readDraft(
   const allTcpRoutes = [...tcpRoutes, ...binds.tcpRoutes]
   checkRouteGroups(reading)
   const inPlace: PlacedBackend[] = []
-  for (const route of [...allRoutes, ...allTcpRoutes]) {
-    for (const backend of route.backends) inPlace.push({ ...backend, owner: route })
-  }
+  for (const { backends: own } of allRoutes) inPlace.push(...own)
+  for (const { backends: own } of allTcpRoutes) inPlace.push(...own)
   return {
     reservedPorts: ownPorts(settings),
     resolvesServices: false,
@@ -179,13 +178,28 @@ function* each<T extends ReadItem>(
   const list = reading.root.inner(key)
   const length = lengthOf(reading, list)
   const readItem: ItemReader = known?.open(reading, key) ?? ((_, anew) => anew(reading))
-  for (let index = 0; index < length; index++) {
+  let isRead = false
+  const readAt = (index: number) =>
     // Its text is read here, unless it is known, and forgotten with the node.
-    items.push(readItem(index, (own) => read(own, list.inner(index), `${noun}-${index}`)))
+    readItem(index, (own) => {
+      isRead = true
+      return read(own, list.inner(index), `${noun}-${index}`)
+    })
+  // Many that are known are one step. Apart from it: V8 does not optimize a loop of a generator
+  // while it runs.
+  const readSome = () => {
+    isRead = false
+    const end = Math.min(length, items.length + KNOWN_AT_ONCE)
+    while (items.length < end && !isRead) items.push(readAt(items.length))
+  }
+  while (items.length < length) {
+    readSome()
     yield
   }
   return items
 }
+
+const KNOWN_AT_ONCE = 256
 
 function* readAllTargeted(
   reading: Reading,

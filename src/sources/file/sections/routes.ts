@@ -5,7 +5,8 @@ import type { Attached, Section } from '../../../model/policy.ts'
 import type { Parent, Route, RouteAction } from '../../../model/route.ts'
 import type { TcpRoute } from '../../../model/tcp-route.ts'
 import { name } from '../../../policies/schema.ts'
-import type { Placed, PlacedRoute } from '../../../reach/checks/draft.ts'
+import type { Placed, PlacedBackend, PlacedRoute } from '../../../reach/checks/draft.ts'
+import { withOwned } from '../known-items.ts'
 import { policiesSchema, readPolicies } from '../policies.ts'
 import { parseAt, type Reading } from '../reading.ts'
 import type { SectionNode } from '../section-node.ts'
@@ -42,7 +43,7 @@ export const tcpRouteSchema = z.strictObject({ ...tcpRouteShape, ...attachment }
 
 /** A route, and the backends that it defines in place. */
 export interface ReadRoute<T> extends PlacedRoute<T> {
-  readonly backends: readonly Placed<Backend>[]
+  readonly backends: readonly PlacedBackend[]
 }
 
 export const attachedHead = z.strictObject({ ...httpHead, ...attachment })
@@ -140,8 +141,8 @@ function placedRoute<T>(
 ): ReadRoute<T> {
   const { place } = node
   const rule = node.inner('ruleName').value
-  if (typeof rule !== 'string') return { thing, backends, place }
-  return { thing, backends, place, ruleName: rule }
+  const route = typeof rule === 'string' ? { thing, place, ruleName: rule } : { thing, place }
+  return backends.length === 0 ? { ...route, backends: [] } : withOwned(route, backends)
 }
 
 const NO_POLICIES: readonly Attached[] = []
