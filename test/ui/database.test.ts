@@ -5,7 +5,7 @@ import type { Browser } from 'playwright-core'
 import { launchBrowser, WITHOUT_BROWSER } from '../browser/launch.ts'
 import { until } from '../cli/running.ts'
 import { SKIPPED, startServer, type TestServer } from '../storage/postgres.ts'
-import { openPage } from './pages.ts'
+import { assertAccessible, openPage } from './pages.ts'
 import { startUiGateway, type UiGateway } from './ui-gateway.ts'
 
 /** As an operator does with a text of that length; typed, it would be indented by the editor. */
@@ -48,6 +48,23 @@ describe('an operator of a gateway with a database', { skip: WITHOUT_BROWSER || 
     await until('the rule is enforced', async () => (await gateway.get('/orders', ops)) === 200)
     await context.close()
     assert.deepEqual(wrong, [])
+  })
+
+  it('sees which fields come from the file, and which from an edit, by whom', async () => {
+    const opened = await openPage(browser, `${gateway.ui}policies/routes/api`)
+    const origins = opened.page.getByRole('region', { name: 'Where it comes from' })
+    await origins.getByText(/Last edited by \S.* at revision 1,/).waitFor()
+    const fromOf = (field: string) =>
+      origins.getByRole('row', { name: field }).getByRole('cell').last().innerText()
+    assert.equal(await fromOf('policies.authorization.rules'), 'Stored edit, revision 1')
+    assert.equal(await fromOf('backends'), 'The file')
+    await assertAccessible(opened.page, 'where fields come from')
+    await opened.context.close()
+    assert.deepEqual(opened.wrong, [])
+    const { page, context } = await openPage(browser, `${gateway.ui}policies/routes/public`)
+    const row = page.getByRole('row', { name: 'All fields' })
+    assert.match(await row.innerText(), /The file/)
+    await context.close()
   })
 
   it('is shown what someone else stored meanwhile, and loses nothing', async () => {

@@ -41,7 +41,9 @@ export const resourceSchema = z
     baseline: z.unknown().describe('The value in the file; null: not in the file.'),
     provenance: z
       .record(z.string(), z.enum(['baseline', 'database']))
-      .describe('For a merged resource: the source of each field, by JSON pointer.'),
+      .describe(
+        'The source of each field, by JSON pointer. An empty pointer covers the whole resource.',
+      ),
   })
   .meta({ id: 'Resource' })
 

@@ -26,7 +26,7 @@ export interface MergedResource extends Resource {
   /** `merged`: the baseline has it, and it was edited. */
   readonly origin: 'baseline' | 'database' | 'merged'
   readonly stored: StoredResource | undefined
-  /** Of a merged one: where the value of each field comes from, by its JSON pointer. */
+  /** Where the value of each field comes from, by its JSON pointer; of all of it, by an empty one. */
   readonly provenance: Readonly<Record<string, Provenance>>
   /** Fields that were edited and that the baseline has changed since: the edit holds. */
   readonly drift: readonly string[]
@@ -144,17 +144,24 @@ function merge(edit: StoredResource, own: Resource | undefined): MergedResource 
 
 function hide(edit: StoredResource, own: Resource): MergedResource {
   const drift = isDeepStrictEqual(edit.base, own.value) ? [] : ['']
-  return { ...own, origin: 'merged', stored: edit, provenance: {}, drift }
+  return { ...own, origin: 'merged', stored: edit, provenance: STORED, drift }
 }
 
 function add(edit: StoredResource): MergedResource {
   const { kind, id, value } = edit
   // The baseline had it once, and has it no longer.
   const drift = edit.base === null ? [] : ['']
-  return { kind, id, value, origin: 'database', stored: edit, provenance: {}, drift }
+  return { kind, id, value, origin: 'database', stored: edit, provenance: STORED, drift }
 }
 
-const UNTOUCHED = { origin: 'baseline', stored: undefined, provenance: {}, drift: [] } as const
+const STORED = { '': 'database' } as const
+
+const UNTOUCHED = {
+  origin: 'baseline',
+  stored: undefined,
+  provenance: { '': 'baseline' },
+  drift: [],
+} as const
 
 function mergeEdit(edit: StoredResource, own: Resource): MergedResource {
   const provenance: Record<string, Provenance> = {}

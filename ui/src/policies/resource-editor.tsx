@@ -10,6 +10,7 @@ import { useHealth, useIsReadOnly } from '../health.ts'
 import { Loading, Page, Problem, ReadOnlyNote, RoleNote } from '../parts/states.tsx'
 import { useMay } from '../session.ts'
 import { Effect } from './effect.tsx'
+import { Provenance } from './provenance.tsx'
 import { type EditableRule, type RuleBlock, ruleBlocks, withRules } from './rule-blocks.ts'
 
 const ACTIONS: readonly ActionName[] = ['Deny', 'Require', 'Allow']
@@ -30,6 +31,7 @@ export function ResourceEditor({ kind, id }: { readonly kind: string; readonly i
       {problem === undefined ? null : <Problem problem={problem} retry={reload} />}
       {data === undefined && problem === undefined ? <Loading label="Reading it" /> : null}
       {data === undefined ? null : <Editing key={data.etag} resource={data} saved={reload} />}
+      {data === undefined ? null : <Provenance resource={data} />}
     </Page>
   )
 }

@@ -488,7 +488,7 @@ export interface Resource {
   readonly value: unknown
   /** The value in the file; null: not in the file. */
   readonly baseline: unknown
-  /** For a merged resource: the source of each field, by JSON pointer. */
+  /** The source of each field, by JSON pointer. An empty pointer covers the whole resource. */
   readonly provenance: Readonly<Record<string, 'baseline' | 'database'>>
 }
 
