@@ -44,7 +44,7 @@ describe('an operator of a gateway with a database', { skip: WITHOUT_BROWSER || 
     await page.getByText('All replicas apply it at once.').waitFor()
     await page.getByLabel('Comment for the history').fill('ops instead of eng')
     await save.click()
-    await page.getByText('Revision 1').waitFor()
+    await page.getByText('Revision 1', { exact: true }).waitFor()
     await until('the rule is enforced', async () => (await gateway.get('/orders', ops)) === 200)
     await context.close()
     assert.deepEqual(wrong, [])
