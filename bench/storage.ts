@@ -7,6 +7,8 @@ import { SKIPPED, startServer, type TestServer } from '../test/storage/postgres.
 import type { Report } from './report.ts'
 
 const EDITS = Number(process.env['EDITS'] ?? 300)
+/** The same with many resources stored. */
+const EDITS_AMONG = Number(process.env['EDITS_AMONG'] ?? 100)
 const STORED = Number(process.env['STORED'] ?? 10_000)
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 9)
 /** Of one round and one gateway. */
@@ -18,8 +20,10 @@ export async function storage(): Promise<Report> {
   if (SKIPPED !== false) return { intro: [SKIPPED], tables: [], targets: [] }
   const server = await startServer()
   try {
-    const edits = await measureEdits(await server.database())
-    const start = await measureStart(server, await server.database())
+    const edits = await measureEdits(await server.database(), EDITS)
+    const many = await server.database()
+    const start = await measureStart(server, many)
+    const editsAmong = await measureEdits(many, EDITS_AMONG)
     const shares = await measureRequests(await server.database())
     const [p50, p99] = [at(edits, 0.5), at(edits, 0.99)]
     const more = (at(shares, 0.5) - 1) * 100
@@ -39,6 +43,14 @@ export async function storage(): Promise<Report> {
           rows: [
             [`edit → enforced on two replicas, p50 of ${EDITS}`, `${p50.toFixed(0)} ms`],
             [`edit → enforced on two replicas, p99 of ${EDITS}`, `${p99.toFixed(0)} ms`],
+            [
+              `the same with ${STORED} stored resources, p50 of ${EDITS_AMONG}`,
+              `${at(editsAmong, 0.5).toFixed(0)} ms`,
+            ],
+            [
+              `the same with ${STORED} stored resources, p99 of ${EDITS_AMONG}`,
+              `${at(editsAmong, 0.99).toFixed(0)} ms`,
+            ],
             [`start with ${STORED} stored resources`, `${start.seconds.toFixed(2)} s`],
             ['its CPU time', `${start.cpu.toFixed(2)} s`],
             ['CPU time per request, lowest round', `${least.toFixed(1)} %`],
@@ -78,11 +90,11 @@ function at(sorted: readonly number[], share: number): number {
 }
 
 /** Milliseconds, sorted. */
-async function measureEdits(url: string): Promise<readonly number[]> {
+async function measureEdits(url: string, count: number): Promise<readonly number[]> {
   const gateways = await Promise.all([startGateway(url), startGateway(url)])
   const [first] = gateways
   const times: number[] = []
-  for (let edit = 0; edit < EDITS; edit++) {
+  for (let edit = 0; edit < count; edit++) {
     const status = 200 + (edit % 2)
     const value = {
       name: 'edited',

@@ -12,7 +12,7 @@ export interface LintApartOptions {
   readonly file: string
   readonly environment: Environment
   /** What is looked at in place of the file, if something is stored beside it. */
-  readonly text?: (() => string | undefined) | undefined
+  readonly text?: (() => Promise<string | undefined>) | undefined
   readonly found: (findings: readonly Diagnostic[]) => void
   readonly failed: (message: string) => void
   /** The program that is run: this one. */
@@ -27,6 +27,8 @@ export class LintApart {
   readonly #options: LintApartOptions
   #timer: NodeJS.Timeout | undefined
   #child: ChildProcess | undefined
+  /** How often it was asked: who asked before the last time is not told anything. */
+  #round = 0
 
   constructor(options: LintApartOptions) {
     this.#options = options
@@ -35,19 +37,24 @@ export class LintApart {
   /** Something changed: what was asked before is of no interest any more. */
   ask(): void {
     this.close()
-    this.#timer = setTimeout(() => this.#start(), PAUSE).unref()
+    const round = this.#round
+    const begin = () =>
+      void this.#start(round).catch((error: Error) => this.#options.failed(error.message))
+    this.#timer = setTimeout(begin, PAUSE).unref()
   }
 
   close(): void {
+    this.#round++
     clearTimeout(this.#timer)
     this.#child?.kill()
     this.#child = undefined
   }
 
-  #start(): void {
+  async #start(round: number): Promise<void> {
     const { file, environment, entry = process.argv[1] as string } = this.#options
     const settings = { env: environment, timeout: PATIENCE, maxBuffer: MAX_TEXT } as const
-    const text = this.#options.text?.()
+    const text = await this.#options.text?.()
+    if (round !== this.#round) return
     const subject = text === undefined ? file : '-'
     const args = [...process.execArgv, entry, 'lint', '--format', 'json', subject]
     const child = execFile(process.execPath, args, settings, (error, out) => {

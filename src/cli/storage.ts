@@ -12,7 +12,7 @@ import { loadMerged } from '../sources/database/load.ts'
 import { createSealing, readKeys } from '../sources/database/sealing.ts'
 import { SecretReferences } from '../sources/database/secrets.ts'
 import type { Store } from '../sources/database/store.ts'
-import { textForTools } from '../sources/database/tool-text.ts'
+import { textForToolsSteps } from '../sources/database/tool-text.ts'
 import type { Environment } from '../sources/file/expand.ts'
 import type { Loaded } from '../sources/file/load.ts'
 import {
@@ -135,9 +135,9 @@ export async function loadStored(
 }
 
 /** The file with what is stored, for a command that looks at it apart; it has secrets in it. */
-export function textOfWhole({ configuration }: Storage): string | undefined {
+export async function textOfWhole({ configuration }: Storage): Promise<string | undefined> {
   const view = configuration.view()
-  return view && textForTools(view)
+  return view && runCooperatively(textForToolsSteps(view), now)
 }
 
 /** Ready is also who serves what was stored last; that it may be out of date is said. */

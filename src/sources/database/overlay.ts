@@ -41,7 +41,12 @@ export function overlayDocument(baseline: Document, { resources, hidden }: Merge
       lists.set(kind, listOf(own, nodes, baseline))
       value[kind] = []
     } else {
-      entries.set(kind, { key: kind, keyStart, keyEnd, value: nodeOf(kind, own.map(entryOf), node) })
+      entries.set(kind, {
+        key: kind,
+        keyStart,
+        keyEnd,
+        value: nodeOf(kind, own.map(entryOf), node),
+      })
       value[kind] = sectionValue(kind, own)
     }
   }

@@ -1,21 +1,82 @@
 import { dirname, isAbsolute, resolve } from 'node:path'
+import type * as z from 'zod'
+import { runToCompletion } from '../../model/steps.ts'
 import { findAnnotated } from '../../policies/schema.ts'
 import { fileSchema } from '../file/schema.ts'
-import { type ConfigurationView, documentOf } from './configuration.ts'
+import type { ConfigurationView } from './configuration.ts'
+import type { MergedResource } from './merge.ts'
+import { RESOURCE_KINDS, type ResourceKind, schemaOf, shapeOf } from './resource-kinds.ts'
 
 /**
  * The whole as the text of a file that can be elsewhere: variables are filled in already, and the
  * files that it names are found from there too. It has secrets in it.
  */
 export function textForTools(view: ConfigurationView): string {
-  const folder = dirname(resolve(view.baseline.file))
-  const document = structuredClone(documentOf(view))
-  for (const { annotation, path, value } of findAnnotated(fileSchema, document)) {
-    if (annotation.is !== 'path' || typeof value !== 'string' || isAbsolute(value)) continue
-    const parent = path.slice(0, -1).reduce<unknown>((at, step) => (at as never)[step], document)
-    ;(parent as Record<PropertyKey, unknown>)[path.at(-1) as PropertyKey] = resolve(folder, value)
+  return runToCompletion(textForToolsSteps(view))
+}
+
+/** The same in small steps, one for each resource. */
+export function* textForToolsSteps({
+  baseline,
+  merged,
+}: ConfigurationView): Generator<void, string> {
+  const folder = dirname(resolve(baseline.file))
+  const byKind = Map.groupBy(merged.resources, ({ kind }) => kind)
+  const { value } = baseline.document
+  const keys = new Set([...Object.keys(value as object), ...byKind.keys()])
+  const sections: string[] = []
+  for (const key of keys) {
+    const kind = RESOURCE_KINDS.find((one) => one === key)
+    const own = kind === undefined ? [] : (byKind.get(kind) ?? [])
+    // Edits may have deleted all that the file has of a kind.
+    if (kind !== undefined && own.length === 0) continue
+    const text =
+      kind === undefined
+        ? textOf({ [key]: (value as Record<string, unknown>)[key] }, fileSchema, folder, key)
+        : yield* textOfKind(kind, own, folder)
+    if (text !== undefined) sections.push(`${JSON.stringify(key)}: ${text}`)
   }
-  return JSON.stringify(document, escapeVariables, 2)
+  return sections.length === 0 ? '{}' : `{\n  ${sections.join(',\n  ')}\n}`
+}
+
+function* textOfKind(
+  kind: ResourceKind,
+  own: readonly MergedResource[],
+  folder: string,
+): Generator<void, string> {
+  const shape = shapeOf(kind)
+  const schema = schemaOf(kind)
+  const texts: string[] = []
+  for (const { id, value } of own) {
+    const text = textOf(value, schema, folder) as string
+    if (shape === 'single') return indented(text, 2)
+    const inner = indented(text, 4)
+    texts.push(shape === 'record' ? `${JSON.stringify(id)}: ${inner}` : inner)
+    yield
+  }
+  const [begin, end] = shape === 'record' ? '{}' : '[]'
+  return `${begin}\n    ${texts.join(',\n    ')}\n  ${end}`
+}
+
+/** With paths from the root; `key`: only of this member of it. */
+function textOf(value: unknown, schema: z.ZodType, folder: string, key?: string) {
+  const relative = findAnnotated(schema, value).filter(
+    ({ annotation, value: name }) =>
+      annotation.is === 'path' && typeof name === 'string' && !isAbsolute(name),
+  )
+  const copy = relative.length === 0 ? value : structuredClone(value)
+  for (const { path, value: name } of relative) {
+    const parent = path.slice(0, -1).reduce<unknown>((at, step) => (at as never)[step], copy)
+    const holder = parent as Record<PropertyKey, unknown>
+    holder[path.at(-1) as PropertyKey] = resolve(folder, name as string)
+  }
+  if (key === undefined) return JSON.stringify(copy, escapeVariables, 2)
+  const member = JSON.stringify((copy as Record<string, unknown>)[key], escapeVariables, 2)
+  return member === undefined ? undefined : indented(member, 2)
+}
+
+function indented(text: string, by: number): string {
+  return text.replaceAll('\n', `\n${' '.repeat(by)}`)
 }
 
 /** What looks like a variable is none: all of them are filled in. */
