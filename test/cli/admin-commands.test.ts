@@ -142,7 +142,7 @@ routes:
     const args = ['diff', other, '--admin', admin, '--fail-on-change']
     const { code, out } = await runWith(args, { environment })
     assert.equal(code, 1)
-    assert.match(out, /not known .*`config` of the file/)
+    assert.match(out, /not known .*`config` in the file/)
     assert.doesNotMatch(out, /proven/)
   })
 

@@ -129,7 +129,7 @@ http://other.test:${port} {
 
   it('says of each prefix that it matches one path more', () => {
     for (const path of ['/api', '/login', '/seen']) {
-      assert.ok(said.includes(`it matches ${path} itself, too`), said)
+      assert.ok(said.includes(`also matches ${path} itself`), said)
     }
   })
 

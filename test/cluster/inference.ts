@@ -115,7 +115,7 @@ export function describeInference(planeHere: () => Plane): void {
       const { ResolvedRefs } = await plane.conditions(`${POOLS}/llama`, {
         ResolvedRefs: 'False InvalidExtensionRef',
       })
-      assert.equal(ResolvedRefs?.message, 'there is no Service apps/picker')
+      assert.equal(ResolvedRefs?.message, 'Service apps/picker not found')
       await eventuallyServed(async () =>
         (await ask('/pool')).startsWith('500') ? true : undefined,
       )
