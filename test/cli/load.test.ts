@@ -45,14 +45,14 @@ describe('a configuration that is read in a thread', () => {
 
   for (const [name, text, said] of [
     ['crashes', "throw new Error('boom')", /boom/],
-    ['ends without a word', 'process.exit(3)', /ended with 3/],
+    ['ends without a word', 'process.exit(3)', /exited with code 3/],
     ['hangs', 'for (;;) {}', /took longer than 0\.2 s/],
     ['says half and hangs', HALF(), /took longer than 0\.2 s/],
     ['fills its memory', 'const all = []; for (;;) all.push({ all: [...all] })', /memory/],
   ] as const) {
     it(`that ${name} is an error, and the process goes on`, async () => {
       const entry = written('thread.mjs', text)
-      const patience = said.source.includes('within') ? 200 : 60_000
+      const patience = said.source.includes('longer') ? 200 : 60_000
       const options = { entry, patience, maxMegabytes: 32 }
       await assert.rejects(loadInThread('gateway.yaml', {}, options), said)
     })
