@@ -177,7 +177,7 @@ describe('the file of decisions', () => {
   it('is not opened where it is something else', async () => {
     const own = place()
     writeFileSync(own.path, 'precious\n')
-    await assert.rejects(own.open(), /none of a decision file/)
+    await assert.rejects(own.open(), /not that of a decision file/)
     assert.equal(readFileSync(own.path, 'utf8'), 'precious\n')
   })
 })

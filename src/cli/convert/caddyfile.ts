@@ -218,7 +218,7 @@ class CaddyConversion {
       } else {
         const isHarmless = WITHOUT_COUNTERPART.has(word)
         isDenied ||= !isHarmless
-        this.#lose(one, isHarmless ? 'it has no equivalent, or different defaults apply' : DENIES)
+        this.#lose(one, isHarmless ? 'no equivalent, or different defaults' : DENIES)
       }
     }
     const match = path === undefined || path === '*' ? undefined : matchOf(path)

@@ -98,9 +98,7 @@ class NginxConversion {
   }
 
   #whyLost({ name }: Directive): string {
-    return WITHOUT_COUNTERPART.has(name)
-      ? 'it has no equivalent, or different defaults apply'
-      : DENIES
+    return WITHOUT_COUNTERPART.has(name) ? 'no equivalent, or different defaults' : DENIES
   }
 
   #readUpstream({ args: [name = ''], block = [] }: Directive): void {
@@ -235,10 +233,7 @@ class NginxConversion {
       return
     }
     if (kind === 'prefix' && !isOrdered && path !== '/' && !path.endsWith('/')) {
-      this.#lose(
-        location,
-        `prefixes match whole path segments: ${path}/x matches, ${path}x does not`,
-      )
+      this.#lose(location, `prefixes match whole segments: ${path}/x matches, ${path}x does not`)
     }
     if (returned !== undefined) {
       add(this.#respond(returned, policies))
