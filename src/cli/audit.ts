@@ -58,7 +58,7 @@ async function read(
   }
   try {
     const folder = files.find((file) => statSync(file, { throwIfNoEntry: false })?.isDirectory())
-    if (folder !== undefined) return `cannot read ${folder}: it is a folder`
+    if (folder !== undefined) return `cannot read ${folder}: it is a directory`
     return await verifyChain(files, head)
   } catch (error) {
     return unreadable(error)

@@ -28,7 +28,7 @@ describe('portcullis', () => {
       /"errors": 0/,
     ],
     ['says that a file is not there', ['validate', 'no-such.yaml'], 1, /PC0201.*no such file/],
-    ['says that it is a folder', ['validate', CASES], 1, /PC0201.*it is a directory/],
+    ['says that it is a directory', ['validate', CASES], 1, /PC0201.*it is a directory/],
   ] as const) {
     it(name, async () => {
       const { code: answer, out, err } = await run(args)
