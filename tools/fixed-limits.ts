@@ -11,14 +11,14 @@ import { MAX_EXTENDED } from '../src/wire/http2/receive-window.ts'
 
 /** What cannot be set: of what, how much, and what happens at the limit. */
 export const FIXED_LIMITS: readonly (readonly [string, string, string])[] = [
-  ['bytes of the target in a request line', number(LONGEST_TARGET), `The client gets 414.`],
+  ['bytes of the request target', number(LONGEST_TARGET), `The client gets 414.`],
   ['bytes of chunk extensions in a body', number(BODY_LIMITS.extensions), `The client gets 400.`],
   ['bytes of a trailer section', number(BODY_LIMITS.trailers), `The client gets 431.`],
   ['fields of a trailer section', number(BODY_LIMITS.trailerFields), `The client gets 431.`],
   [
-    'bytes of all bodies that rules of one process wait for',
+    'bytes of all bodies that are buffered for rules, per process',
     `${MAX_BODIES} times \`maxBufferSize\``,
-    `The client gets 503 with \`Retry-After\`, the connection closes.`,
+    `The client gets 503 with \`Retry-After\`, and the connection is closed.`,
   ],
   [
     'interim responses (`103`) of a backend before the final one',
@@ -26,47 +26,47 @@ export const FIXED_LIMITS: readonly (readonly [string, string, string])[] = [
     `The client gets 502.`,
   ],
   [
-    'time without a byte of its response for a client that closed its side after its request',
+    'time without a response byte for a client that closed its side of the connection after its request',
     `${HALF_CLOSED / 1_000}s`,
-    'The connection is closed, and the backend is let go.',
+    'The connection is closed, and the request to the backend is cancelled.',
   ],
   [
-    'bytes in a second of WINDOW_UPDATE frames on an HTTP/2 connection; those that follow from responses are free',
+    'bytes per second of WINDOW_UPDATE frames on an HTTP/2 connection, except those that responses require',
     `${number(HTTP2_LIMITS.overhead.perSecond)}; ${number(HTTP2_LIMITS.overhead.burst)} at once`,
-    'The connection closes with ENHANCE_YOUR_CALM.',
+    'The connection is closed with ENHANCE_YOUR_CALM.',
   ],
   [
-    'the same of other frames that are neither head nor body',
+    'bytes per second of other frames on an HTTP/2 connection, except HEADERS and DATA',
     `${number(HTTP2_LIMITS.overhead.perSecond)}; ${number(HTTP2_LIMITS.overhead.burst)} at once`,
-    'The connection closes with ENHANCE_YOUR_CALM.',
+    'The connection is closed with ENHANCE_YOUR_CALM.',
   ],
   [
-    'frames of one header block of HTTP/2, HEADERS and CONTINUATION',
+    'frames of one HTTP/2 header block (HEADERS and CONTINUATION)',
     number(MAX_FRAMES),
-    'The connection closes with ENHANCE_YOUR_CALM.',
+    'The connection is closed with ENHANCE_YOUR_CALM.',
   ],
   [
-    'bytes of the table that HPACK keeps for each direction of a connection',
+    'bytes of the HPACK table, for each direction of a connection',
     number(TABLE_SIZE),
-    'A client that makes it larger breaks the protocol: the connection closes with COMPRESSION_ERROR.',
+    'A larger table is a protocol violation: the connection is closed with COMPRESSION_ERROR.',
   ],
   [
-    'bytes by which all HTTP/2 connections of a worker may exceed `http2ConnectionWindowSize`, so that bodies that wait for a backend do not keep back others of their connection',
+    'bytes by which all HTTP/2 connections of a worker together can exceed `http2ConnectionWindowSize`, so that bodies that wait for a backend do not block others on their connection',
     number(MAX_EXTENDED),
     'The bodies of a connection wait for each other.',
   ],
   [
-    'bytes of an HTTP/2 connection that wait for a client that does not read',
+    'bytes buffered for an HTTP/2 client that does not read',
     number(HTTP2_LIMITS.unread),
-    'Nothing more is read of the connection until the client has read; after `bodyTimeout` it closes.',
+    'Reading from the connection pauses until the client reads; after `bodyTimeout` the connection is closed.',
   ],
   [
-    'bytes that wait for a mirror that is slow',
+    'bytes buffered for a slow mirror',
     number(MAX_WAITING),
-    'The mirror gets no more of this request.',
+    'The rest of this request is not mirrored.',
   ],
   [
-    'time without a byte on a TCP or TLS listener',
+    'idle time of a connection on a TCP or TLS listener',
     seconds(STREAM_IDLE),
     'The connection is closed.',
   ],

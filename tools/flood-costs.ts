@@ -11,17 +11,17 @@ interface FloodCost {
 }
 
 const COSTS: readonly FloodCost[] = [
-  cost('requests that are reset at once', '`http2MaxResetsPerSecond`', 'resets', 110, 15),
+  cost('requests that are reset immediately', '`http2MaxResetsPerSecond`', 'resets', 110, 15),
   cost('malformed requests', '`http2MaxResetsPerSecond`', 'resets', 30, 4),
-  cost('windows of streams that overflow', '`http2MaxResetsPerSecond`', 'resets', 90, 8),
+  cost('overflowing stream windows', '`http2MaxResetsPerSecond`', 'resets', 90, 8),
   cost('PING', '`http2MaxControlFramesPerSecond`', 'pings', 120, 52),
   cost('SETTINGS', '`http2MaxControlFramesPerSecond`', 'settings', 110, 16),
   cost('empty DATA frames', '`http2MaxControlFramesPerSecond`', 'empty-frames', 100, 9),
   cost('PRIORITY, PRIORITY_UPDATE', '`http2MaxControlFramesPerSecond`', 'priorities', 120, 3),
-  cost('WINDOW_UPDATE of one byte', '65,536 bytes a second', 'window-updates', 100, 6),
+  cost('WINDOW_UPDATE frames of one byte', '65,536 bytes a second', 'window-updates', 100, 6),
   cost('frames of unknown types', '65,536 bytes a second', 'overhead', 100, 4),
-  cost('CONTINUATION without end', '64 frames', 'header-frames', 120, 6),
-  cost('a head without end', '64 KiB', 'header-frames', 100, 12),
+  cost('endless CONTINUATION frames', '64 frames', 'header-frames', 120, 6),
+  cost('endless header block', '64 KiB', 'header-frames', 100, 12),
 ]
 
 /** Of one idle connection, and of one request that waits. */
@@ -41,9 +41,9 @@ All that one client can send on one connection until the gateway closes it, with
 |---|---|---|---|---|
 ${rows.join('\n')}
 
-An idle connection holds about ${CONNECTION_KIB} KiB, and a request that waits ${STREAM_KIB} KiB and what it sent of its body, which \`http2WindowSize\` and \`http2ConnectionWindowSize\` limit. Pieces of 32 KiB and more wait in the buffer of 128 KiB that they were read to. A client that does not read has at most 1 MiB waiting for it, and the responses to its requests under way. It is counted as \`unread\` if its connection is closed for that.
+An idle connection uses about ${CONNECTION_KIB} KiB, and a waiting request ${STREAM_KIB} KiB plus the part of its body that was received, which \`http2WindowSize\` and \`http2ConnectionWindowSize\` limit. Pieces of 32 KiB and more stay in the 128 KiB buffer that they were read into. At most 1 MiB is buffered for a client that does not read, in addition to the responses to its requests in flight. If its connection is closed because of that, it is counted as \`unread\`.
 
-Each connection that ends as a flood is counted in \`portcullis_http2_floods_total\`, and one that breaks the protocol otherwise (a frame that is too long, more bytes than a window has, a header block that cannot be decoded) in \`portcullis_http2_errors_total\` by the code of its GOAWAY. The log has both as \`http2\`, with the address of the client, at most once a second of each kind.`
+Each connection that is closed because of a flood is counted in \`portcullis_http2_floods_total\`; other protocol violations (an oversized frame, an exceeded window, a header block that cannot be decoded) are counted in \`portcullis_http2_errors_total\` by the error code of the GOAWAY frame. Both are logged with the scope \`http2\` and the address of the client, at most once per second and kind.`
 }
 
 function cost(attack: string, limit: string, kind: string, cpu: number, memory: number): FloodCost {

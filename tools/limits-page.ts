@@ -25,13 +25,13 @@ interface Setting {
 const REFUSED = 'The client gets'
 
 const CLIENTS: readonly Setting[] = [
-  setting('config', 'limits.connections', 'connections of clients, of all workers together', {
-    happens: `${REFUSED} 503 with \`Retry-After\` on plain HTTP listeners as far as there is room, and else closed. In each worker, never more than half of the file descriptors that the process may have.`,
+  setting('config', 'limits.connections', 'client connections, across all workers', {
+    happens: `${REFUSED} 503 with \`Retry-After\` on plain HTTP listeners if there is room; otherwise the connection is closed. A worker never uses more than half of its file descriptors for clients.`,
   }),
   setting(
     'config',
     'limits.connectionsPerAddress',
-    'the same from one address, or one /64 of IPv6',
+    'client connections from one address, or one IPv6 /64',
     {
       happens: 'The connection is closed.',
     },
@@ -39,22 +39,22 @@ const CLIENTS: readonly Setting[] = [
   setting('frontendTls', 'handshakeTimeout', 'time for a TLS handshake or a PROXY header', {
     happens: 'The connection is closed.',
   }),
-  setting('frontendHttp', 'headTimeout', 'time for the head of a request', {
-    happens: `${REFUSED} 408, the connection closes.`,
+  setting('frontendHttp', 'headTimeout', 'time to receive the request headers', {
+    happens: `${REFUSED} 408, and the connection is closed.`,
   }),
   setting(
     'frontendHttp',
     'bodyTimeout',
-    'time in which nothing comes of a body, or nothing of a response is read',
+    'time without receiving body bytes, or without the client reading the response',
     {
-      happens: `${REFUSED} 408 if no response was begun; the connection or the stream closes.`,
+      happens: `${REFUSED} 408 if the response has not started; the connection or stream is closed.`,
     },
   ),
-  setting('frontendHttp', 'http1IdleTimeout', 'time between two requests', {
+  setting('frontendHttp', 'http1IdleTimeout', 'idle time between two requests', {
     happens: 'The connection is closed.',
   }),
   setting('frontendHttp', 'maxConnectionDuration', 'age of a connection', {
-    happens: 'The next response says that it is the last one.',
+    happens: 'The next response announces the end of the connection.',
     otherwise: 'none',
   }),
 ]
@@ -63,112 +63,115 @@ const REQUESTS: readonly Setting[] = [
   setting(
     'config',
     'limits.requests',
-    'requests under way, open streams included; counted per worker',
+    'requests in flight, including open streams; counted per worker',
     {
-      happens: `${REFUSED} 503 with \`Retry-After\`; the connection is kept.`,
+      happens: `${REFUSED} 503 with \`Retry-After\`; the connection stays open.`,
     },
   ),
-  setting(
-    'config',
-    'limits.delay',
-    'how late a process may be in all of its last four looks at the clock',
-    {
-      happens: `${REFUSED} 503 with \`Retry-After\`: as many as make up for the delay, half of them at twice the limit. \`0s\`: never.`,
-    },
-  ),
-  setting('frontendHttp', 'maxHeadSize', 'bytes of the head of a request', {
-    happens: `${REFUSED} 431, the connection closes.`,
+  setting('config', 'limits.delay', 'event loop delay in each of the last four samples', {
+    happens: `${REFUSED} 503 with \`Retry-After\`, for a share of requests that grows with the delay: half of them at twice the limit. \`0s\` turns this off.`,
   }),
-  setting('frontendHttp', 'http1MaxHeaders', 'headers of a request', {
-    happens: `${REFUSED} 431, the connection closes.`,
+  setting('frontendHttp', 'maxHeadSize', 'bytes of request headers', {
+    happens: `${REFUSED} 431, and the connection is closed.`,
   }),
-  setting('frontendHttp', 'maxBodySize', 'bytes of the body of a request', {
-    happens: `${REFUSED} 413 as soon as it is known; what is left of the body is not read, and the backend never gets a whole one.`,
-    otherwise: 'none: bodies are passed on as they come, and not kept',
+  setting('frontendHttp', 'http1MaxHeaders', 'number of request headers', {
+    happens: `${REFUSED} 431, and the connection is closed.`,
+  }),
+  setting('frontendHttp', 'maxBodySize', 'bytes of a request body', {
+    happens: `${REFUSED} 413 as soon as the size is known. The rest of the body is not read, and the backend never receives a complete one.`,
+    otherwise: 'none: bodies are streamed, not buffered',
   }),
   setting(
     'frontendHttp',
     'maxBufferSize',
-    'bytes of a body that are kept for a rule that reads it',
+    'bytes of a body that are buffered for a rule that reads it',
     {
-      happens: `${REFUSED} 413: a rule that cannot read the body could not guard against it. For the access log alone, \`request.body\` is not set.`,
+      happens: `${REFUSED} 413, because a rule that cannot read the body cannot guard against it. If only the access log reads it, \`request.body\` is not set.`,
     },
   ),
   setting('frontendHttp', 'maxJsonSize', 'bytes of JSON that an expression reads', {
     happens:
-      'A Deny rule that reads it denies, and no other rule matches; see [Expressions](expressions.md#limits).',
+      'Deny rules that read it deny the request, and other rules do not match; see [Expressions](expressions.md#limits).',
   }),
-  setting('timeout', 'request', 'time for the whole exchange', {
-    happens: `${REFUSED} 504, or is cut off if a response was begun.`,
+  setting('timeout', 'request', 'time for the request and its response', {
+    happens: `${REFUSED} 504, or the response is cut off if it has started.`,
     otherwise: 'none',
   }),
 ]
 
 const HTTP2: readonly Setting[] = [
-  setting('frontendHttp', 'http2MaxConcurrentStreams', 'requests at once on a connection', {
-    happens: 'The client knows the limit beforehand; one too many is rejected (REFUSED_STREAM).',
+  setting('frontendHttp', 'http2MaxConcurrentStreams', 'concurrent streams per connection', {
+    happens:
+      'The limit is announced to the client; a stream beyond it is rejected with REFUSED_STREAM.',
   }),
   setting(
     'frontendHttp',
     'http2MaxResetsPerSecond',
-    'streams given up in a second; twice as many at once',
+    'stream resets per second, with bursts of twice as many',
     {
-      happens: 'The connection closes with ENHANCE_YOUR_CALM.',
+      happens: 'The connection is closed with ENHANCE_YOUR_CALM.',
     },
   ),
   setting(
     'frontendHttp',
     'http2MaxControlFramesPerSecond',
-    'PING frames in a second; twice as many at once. The same for SETTINGS, for PRIORITY and PRIORITY_UPDATE, and for empty DATA frames',
+    'PING frames per second, with bursts of twice as many; separately for SETTINGS, for PRIORITY and PRIORITY_UPDATE, and for empty DATA frames',
     {
-      happens: 'The connection closes with ENHANCE_YOUR_CALM.',
+      happens: 'The connection is closed with ENHANCE_YOUR_CALM.',
     },
   ),
   setting(
     'frontendHttp',
     'http2WindowSize',
-    'bytes of one body that a client may send ahead; as long as the body is taken as quickly as it comes, this grows to the window of the connection',
+    'flow-control window of a stream, in bytes; grows to the window of the connection while the body is consumed as fast as it arrives',
     {
       happens: 'The client waits.',
     },
   ),
-  setting('frontendHttp', 'http2ConnectionWindowSize', 'the same for all bodies of a connection', {
-    happens: 'The client waits.',
-  }),
+  setting(
+    'frontendHttp',
+    'http2ConnectionWindowSize',
+    'flow-control window of a connection, in bytes',
+    {
+      happens: 'The client waits.',
+    },
+  ),
   setting('frontendHttp', 'http2FrameSize', 'bytes of a frame', {
-    happens: 'The connection closes with FRAME_SIZE_ERROR.',
+    happens: 'The connection is closed with FRAME_SIZE_ERROR.',
   }),
-  setting('frontendHttp', 'http2MaxHeaderSize', 'bytes of the head of a request', {
+  setting('frontendHttp', 'http2MaxHeaderSize', 'bytes of request headers', {
     happens: `${REFUSED} 431, or the stream is reset.`,
-    otherwise: 'as `maxHeadSize`',
+    otherwise: 'same as `maxHeadSize`',
   }),
   setting(
     'frontendHttp',
     'http2KeepaliveInterval',
-    'time without a sign of life while a request is under way',
+    'time without receiving a frame while requests are in flight',
     {
       happens: 'The gateway sends a PING.',
     },
   ),
-  setting('frontendHttp', 'http2KeepaliveTimeout', 'time to give it', {
-    happens: 'The connection closes.',
+  setting('frontendHttp', 'http2KeepaliveTimeout', 'time to respond to the PING', {
+    happens: 'The connection is closed.',
   }),
 ]
 
 const BACKENDS: readonly Setting[] = [
-  setting('config', 'backend.connectTimeout', 'time to open a connection, TLS included', {
-    happens: `${REFUSED} 504, after the retries of the route. \`tcp.connectTimeout\` of a backend goes before.`,
+  setting('config', 'backend.connectTimeout', 'time to open a connection, including TLS', {
+    happens: `${REFUSED} 504, after the retries of the route. \`tcp.connectTimeout\` of a backend takes precedence.`,
   }),
-  setting('config', 'backend.poolIdleTimeout', 'time that an unused connection is kept', {
-    happens: 'It is closed. `connectionLimits.idleTimeout` of a backend goes before.',
+  setting('config', 'backend.poolIdleTimeout', 'time that an idle connection is kept', {
+    happens:
+      'The connection is closed. `connectionLimits.idleTimeout` of a backend takes precedence.',
   }),
   setting(
     'config',
     'backend.poolMaxSize',
     'connections to each endpoint, divided among the workers',
     {
-      happens: 'Requests wait for one. `connectionLimits.maxConnections` of a backend goes before.',
-      otherwise: 'none; 8 where HTTP/2 is spoken',
+      happens:
+        'Requests wait for a connection. `connectionLimits.maxConnections` of a backend takes precedence.',
+      otherwise: 'none; 8 with HTTP/2',
     },
   ),
   setting(
@@ -176,41 +179,41 @@ const BACKENDS: readonly Setting[] = [
     'maxPendingRequests',
     'requests that wait for a connection to an endpoint, divided among the workers',
     {
-      happens: `${REFUSED} 503 with \`Retry-After\` at once.`,
+      happens: `${REFUSED} 503 with \`Retry-After\` immediately.`,
     },
   ),
-  setting('connectionLimits', 'maxRequestsPerConnection', 'requests on one connection', {
-    happens: 'It is closed behind the last one.',
+  setting('connectionLimits', 'maxRequestsPerConnection', 'requests per connection', {
+    happens: 'The connection is closed after the last one.',
     otherwise: 'none',
   }),
   setting(
     'timeout',
     'backendRequest',
-    'time from the end of a request to the head of its response, or in which nothing of its body is read; each attempt',
+    'time from the end of the request to the response headers, or without the backend reading the body; for each attempt',
     {
-      happens: `${REFUSED} 504. \`http.requestTimeout\` of a backend goes before. \`0s\`: never; so it is where \`timeout.request\` is set and this is not.`,
+      happens: `${REFUSED} 504. \`http.requestTimeout\` of a backend takes precedence. \`0s\` turns it off, which is also the default if \`timeout.request\` is set.`,
       otherwise: seconds(DEFAULT_TIMEOUT),
     },
   ),
-  setting('http', 'maxResponseHeadSize', "bytes of the head of a backend's response", {
+  setting('http', 'maxResponseHeadSize', 'bytes of response headers from a backend', {
     happens: 'The client gets 502; `detail` is `head-too-large`.',
   }),
-  setting('http', 'maxResponseHeaders', "headers of a backend's response", {
+  setting('http', 'maxResponseHeaders', 'number of response headers from a backend', {
     happens: 'The client gets 502; `detail` is `too-many-headers`.',
   }),
-  setting('retry', 'maxBodyBytes', 'bytes of a body that are kept so that it can be sent again', {
-    happens: 'A request with a longer body is not tried again.',
+  setting('retry', 'maxBodyBytes', 'bytes of a request body that are buffered for retries', {
+    happens: 'Requests with a longer body are not retried.',
   }),
-  setting('localRateLimit', 'maxKeys', 'keys that a rate limit remembers', {
-    happens: 'The one that was not seen for longest is forgotten.',
+  setting('localRateLimit', 'maxKeys', 'keys that a rate limit tracks', {
+    happens: 'The least recently used key is dropped.',
     otherwise: '100,000',
   }),
   setting(
     'config',
     'connectionTerminationDeadline',
-    'time that connections have when the process ends',
+    'time for connections to finish when the process stops',
     {
-      happens: 'They are cut off.',
+      happens: 'They are closed.',
     },
   ),
 ]
@@ -225,14 +228,14 @@ export const NO_LIMITS: readonly string[] = [
 ]
 
 const DECISIONS: readonly Setting[] = [
-  setting('config', 'decisions.keep', 'records that one process keeps in memory', {
-    happens: 'The oldest one is forgotten.',
+  setting('config', 'decisions.keep', 'records kept in memory by each process', {
+    happens: 'The oldest record is dropped.',
   }),
-  setting('config', 'decisions.file.maxSize', 'bytes of a file of records', {
-    happens: 'It is closed, and another begun.',
+  setting('config', 'decisions.file.maxSize', 'bytes of a decision file', {
+    happens: 'A new file is started.',
   }),
-  setting('config', 'decisions.file.maxFiles', 'full files of records', {
-    happens: 'The oldest one is deleted.',
+  setting('config', 'decisions.file.maxFiles', 'number of full decision files', {
+    happens: 'The oldest file is deleted.',
   }),
 ]
 
@@ -247,7 +250,7 @@ export const SETTINGS: readonly Setting[] = [
 function renderPage(schema: JsonSchema): string {
   const table = (settings: readonly Setting[]) =>
     [
-      '| limit | of | default | at the limit |',
+      '| setting | limits | default | when the limit is reached |',
       '|---|---|---|---|',
       ...settings.map((own) => {
         const found = defaultOf(schema, own) ?? own.otherwise
@@ -260,13 +263,13 @@ function renderPage(schema: JsonSchema): string {
 
 # Limits
 
-Everything that a client or a backend could use too much of has a limit, with a default that ordinary traffic does not reach. What happens at each is below; \`portcullis_limit_hits_total\` counts how often it did, and the access log has a \`reason\` and a \`detail\`. Keys of \`config\` are read at the start; all others take effect when the file changes, for connections that come then.
+Every resource that a client or a backend could exhaust is limited, with defaults that ordinary traffic does not reach. \`portcullis_limit_hits_total\` counts how often each limit was reached, and the access log has a \`reason\` and a \`detail\`. Settings under \`config\` are read at start-up; all others take effect for new connections when the file changes.
 
-A limit that says *counted per worker* (\`limits.requests\`) holds in each worker by itself. Connections of clients and local rate limits are counted for all workers together. \`poolMaxSize\`, \`connectionLimits.maxConnections\` and \`connectionLimits.maxPendingRequests\` are divided: each worker gets an equal part, which a worker that replaces it takes over, so that all of them together do not exceed the limit. Each worker has one connection at least: with \`maxConnections: 2\` and four workers there may be four. Clients are not spread evenly over the workers, so a worker may reach its part while another one has room. Without the policy up to 1,024 requests wait in each worker.
+\`limits.requests\` is counted separately in each worker. Client connections and local rate limits are counted across all workers. \`poolMaxSize\`, \`connectionLimits.maxConnections\` and \`connectionLimits.maxPendingRequests\` are divided: each worker gets an equal share, and a worker that replaces it takes the share over, so that together they do not exceed the limit. Each worker has at least one connection: with \`maxConnections: 2\` and four workers there can be four. Clients are not spread evenly across workers, so one worker can reach its share while another has room. Without the policy, up to 1,024 requests wait in each worker.
 
-Expressions have limits of their own: see [Expressions](expressions.md).
+Expressions have separate limits: see [Expressions](expressions.md).
 
-## Connections of clients
+## Client connections
 
 ${table(CLIENTS)}
 
@@ -284,17 +287,17 @@ ${renderFloodCosts()}
 
 ${table(BACKENDS)}
 
-## Records of decisions
+## Decision records
 
 ${table(DECISIONS)}
 
 ## CPU time of a request
 
-The CPU time of a request beyond reading its bytes is limited, whatever a client sends: expressions by their [budgets](expressions.md#limits), searches of guards by a budget for each request (what cannot be searched within it counts as found), JSON by what reading it may cost. What still grows with the length of a message is done in turns, between which other requests are served: guards on calls to models, on whole responses and on messages to and from MCP servers beyond 64 KiB, and lists of MCP servers beyond 32 KiB, of which each item is one step. A turn takes about 2 ms. What a client no longer waits for is given up. In all, a prompt of 2 MiB with guards costs less than 10 ms beyond reading it if it is text, and a few times that if it is made of what is nearly a card number or nearly matches a pattern; a filtered list of 10,000 tools costs more than 10 ms in all. Guards on streams search each piece as it arrives, in one turn. \`npm run bench stalls\` measures what single requests cost, and how long another client waits meanwhile.
+The CPU time of a request beyond reading its bytes is limited, whatever a client sends: expressions have [budgets](expressions.md#limits), guards have a search budget per request (text that was not searched counts as a match), and parsing JSON has a budget, too. Work that grows with the length of a message is done in slices of about 2 ms, between which other requests are served: guards on model calls, on whole responses and on MCP messages beyond 64 KiB, and MCP lists beyond 32 KiB. Work is abandoned when the client disconnects. In total, a guarded prompt of 2 MiB costs less than 10 ms beyond reading it if it is ordinary text, and a few times that if it consists of near matches, such as almost valid card numbers; a filtered list of 10,000 tools costs more than 10 ms. Guards on streams search each piece as it arrives, in one slice. \`npm run bench stalls\` measures what single requests cost, and how long other clients wait meanwhile.
 
-## Not to be set
+## Fixed limits
 
-| of | limit | at the limit |
+| limits | value | when the limit is reached |
 |---|---|---|
 ${fixed.join('\n')}
 `

@@ -27,15 +27,15 @@ function renderMetrics(): string {
 
 # Metrics
 
-Served at \`/metrics\` of the stats address, \`:15020\` by default: in the text format of Prometheus (0.0.4), as OpenMetrics 1.0, or as protobuf, whichever the scraper's \`Accept\` likes best. Names and labels below never change their meaning.
+Served at \`/metrics\` of the stats address, \`:15020\` by default: in the text format of Prometheus (0.0.4), as OpenMetrics 1.0, or as protobuf, depending on the scraper's \`Accept\` header. The meaning of the names and labels below never changes.
 
-- **Histograms** have the classic buckets below. With \`config.histograms: native\` (or \`both\`) they have exponential buckets, 8 to each power of two, or fewer where a series would need more than 160; these are exposed over protobuf only, which Prometheus requests when native histograms are on.
-- **Series are bounded.** A metric has at most 2,000 series unless its entry says otherwise (each bucket is one). Beyond, the values of labels that come from the configuration become \`other\`, and \`portcullis_metrics_series_folded_total\` counts. Labels with listed values keep them.
-- **Names** all begin with \`portcullis_\`, those about the process too: \`portcullis_process_cpu_seconds_total\` is what other programs call \`process_cpu_seconds_total\`, here by worker. So a query needs no selector to be about gateways alone.
-- **Workers** are reported as one: counters and histograms are added up, gauges as their entry says.
-- Series of routes, backends and policies that the configuration has no more are dropped.
-- \`config.metrics.remove\` leaves metrics out; \`config.metrics.fields.add\` adds labels, computed by expressions when the response is complete, to those marked below. A label that has no value for a request is \`unknown\`; values are cut at 128 characters, and once a metric has all of its series further values are \`other\`.
-- **Planned** metrics are named ahead of what they measure, so that dashboards and alerts can be written for them. Nothing feeds them yet, and a scrape does not have them. Metrics of the controller are served by the controller, on port 9092 by default.
+- **Histograms** have the classic buckets below. With \`config.histograms: native\` (or \`both\`) they have exponential buckets, 8 per power of two, or fewer if a series would need more than 160. These are exposed over protobuf only, which Prometheus requests if native histograms are enabled.
+- **Series are bounded.** A metric has at most 2,000 series unless its entry says otherwise (each bucket is one). Beyond that, the values of labels that come from the configuration become \`other\`, which \`portcullis_metrics_series_folded_total\` counts. Labels whose values are listed keep them.
+- **Names** all begin with \`portcullis_\`, including process metrics: \`portcullis_process_cpu_seconds_total\` is the usual \`process_cpu_seconds_total\`, by worker. Queries therefore need no selector to match gateways only.
+- **Workers** are reported as one: counters and histograms are summed, gauges are combined as their entry says.
+- Series of routes, backends and policies that are no longer in the configuration are dropped.
+- \`config.metrics.remove\` removes metrics; \`config.metrics.fields.add\` adds labels, computed by expressions when the response is complete, to the metrics marked below. A label without a value for a request is \`unknown\`; values are truncated to 128 characters, and further values are \`other\` once a metric has reached its maximum number of series.
+- **Planned** metrics are documented in advance, so that dashboards and alerts can be written for them. They are not exposed yet. Metrics of the controller are served by the controller, on port 9092 by default.
 
 ${groups.join('\n\n')}
 `
@@ -50,25 +50,25 @@ function renderMetric(definition: MetricDefinition): string {
 }
 
 function unitOf({ unit }: MetricDefinition): readonly string[] {
-  return unit === undefined ? [] : [`in ${UNITS[unit]}`]
+  return unit === undefined ? [] : [UNITS[unit]]
 }
 
 const UNITS = {
-  seconds: 'seconds',
-  bytes: 'bytes',
-  ratio: 'parts of 1',
-  usd: 'US dollars',
+  seconds: 'in seconds',
+  bytes: 'in bytes',
+  ratio: 'ratio from 0 to 1',
+  usd: 'in US dollars',
 } as const
 
 function notesOf(definition: MetricDefinition): readonly string[] {
   return [
     ...(definition.type === 'histogram' ? [`buckets up to ${definition.bounds.join(', ')}`] : []),
-    ...(definition.type === 'gauge' ? [`of several workers the ${MERGED[definition.merge]}`] : []),
+    ...(definition.type === 'gauge' ? [`${MERGED[definition.merge]} of all workers`] : []),
     ...(definition.maximum === undefined
       ? []
       : [`at most ${definition.maximum.toLocaleString('en-US')} series`]),
-    ...(definition.takesCustomLabels === true ? ['takes configured labels'] : []),
-    ...(definition.isPlanned === true ? ['**planned: nothing feeds it yet**'] : []),
+    ...(definition.takesCustomLabels === true ? ['supports configured labels'] : []),
+    ...(definition.isPlanned === true ? ['**planned: not exposed yet**'] : []),
   ]
 }
 
@@ -85,17 +85,17 @@ function renderLogFields(): string {
   )
   return `${notice('src/telemetry/log-fields.ts')}
 
-# Fields of the access log
+# Access log fields
 
-One record for each request, and one for each connection of TCP and TLS listeners. As text:
+There is one record per request, and one per connection of TCP and TLS listeners. In text format:
 
 \`\`\`
 2026-02-03T04:05:06.123456Z	info	request gateway=default http.method=GET http.status=200 duration=1.234ms
 \`\`\`
 
-The time is UTC, then come level and scope behind tabs, then fields in the order below; what a request does not have is left out. A value is written without quotes if it is printable ASCII without space, quote, \`=\` and backslash; otherwise it is a JSON string in which control characters, direction marks and what else cannot be seen are escaped. As JSON the same record is one object with \`time\`, \`level\` and \`scope\` first; a field of these names becomes \`_time\`, \`_level\`, \`_scope\`.
+The time (UTC), level and scope are separated by tabs; the fields follow in the order below, and fields without a value are omitted. A value is written without quotes if it is printable ASCII without spaces, quotes, \`=\` and backslashes; otherwise it is a JSON string in which control characters, direction marks and other invisible characters are escaped. In JSON format, a record is one object with \`time\`, \`level\` and \`scope\` first; fields with these names become \`_time\`, \`_level\` and \`_scope\`.
 
-Values longer than 8,192 characters are cut. When the reader of the log is too slow, records are dropped rather than requests delayed: the log says how many once it can, and \`portcullis_log_records_dropped_total\` counts them.
+Values longer than 8,192 characters are truncated. If the reader of the log is too slow, records are dropped rather than delaying requests: a later record says how many, and \`portcullis_log_records_dropped_total\` counts them.
 
 | field | meaning | example |
 |---|---|---|
