@@ -25,6 +25,15 @@ const GOOD = written(
 mkdirSync(at('a-folder'))
 symlinkSync(at('loop.yaml'), at('loop.yaml'))
 
+/** A few lines that stand for gigabytes. */
+function aliasesOfAliases(): string {
+  const levels = Array.from(
+    { length: 12 },
+    (_, n) => `l${n}: &l${n} [${`*l${n - 1},`.repeat(n === 0 ? 0 : 9)}1]\n`,
+  )
+  return levels.join('')
+}
+
 /** What somebody may name by mistake. */
 const FILES: Readonly<Record<string, string>> = {
   'that does not exist': at('none.yaml'),
@@ -40,6 +49,8 @@ const FILES: Readonly<Record<string, string>> = {
   'that is an image': written('image.yaml', Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')),
   'of one long word': written('word.yaml', 'x'.repeat(256 << 10)),
   'of one long line of brackets': written('deep.yaml', '['.repeat(20_000)),
+  'with an alias of nothing': written('alias.yaml', 'a: *none\nb: 1\n'),
+  'of aliases of aliases': written('aliases.yaml', aliasesOfAliases()),
   'of a list': written('list.yaml', '- a\n- b\n'),
   'of another language': written('program.yaml', 'int main(void) { return "a: b"; }\n'),
 }

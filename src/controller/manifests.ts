@@ -31,8 +31,8 @@ export function readManifests(manifests: readonly Manifest[]): {
       }
       const at = document.contents?.range?.[0] ?? 0
       const value = plainValue(document)
-      if (value === TOO_MANY_ALIASES) complain(at, 'too many aliases')
-      if (value === null || value === undefined || value === TOO_MANY_ALIASES) continue
+      if (value instanceof BadAlias) complain(at, value.message)
+      if (value === null || value === undefined || value instanceof BadAlias) continue
       for (const item of itemsOf(value)) {
         if (isObject(item)) objects.push(...known(item))
         else complain(at, 'apiVersion, kind and metadata.name are required')
@@ -42,14 +42,15 @@ export function readManifests(manifests: readonly Manifest[]): {
   return { objects, diagnostics }
 }
 
-const TOO_MANY_ALIASES = Symbol()
+class BadAlias extends Error {}
 
-/** A few lines of aliases can stand for gigabytes. */
+/** A few lines of aliases can stand for gigabytes, and one can stand for nothing. */
 function plainValue(document: Document.Parsed): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 })
-  } catch {
-    return TOO_MANY_ALIASES
+  } catch (error) {
+    const isUnresolved = error instanceof ReferenceError && error.message.startsWith('Unresolved')
+    return new BadAlias(isUnresolved ? 'an alias refers to an unknown anchor' : 'too many aliases')
   }
 }
 

@@ -94,7 +94,7 @@ describe('pinned tools', () => {
     const bytes = readFileSync(pinFile(), 'utf8')
     const again = await pin(undefined, '--check')
     assert.equal(again.code, 0)
-    assert.match(again.out, /nothing changed/)
+    assert.match(again.out, /no changes/)
     server.tools = [ECHO.replace('Repeats', 'Sends'), READ.replace('"read"', '"write"')]
     const changed = await pin(undefined, '--check')
     assert.equal(changed.code, 1)

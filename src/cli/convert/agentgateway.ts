@@ -7,6 +7,7 @@ import {
   LineCounter,
   type Node,
   parseDocument,
+  stringify,
   visit,
   type YAMLMap,
 } from 'yaml'
@@ -24,12 +25,7 @@ type Path = readonly (string | number)[]
 
 /** Its files are read as they are, but for defaults, older spellings and what is not served. */
 export function convertAgentgateway(text: string, file: string): Conversion {
-  const document = parseDocument(text)
-  const [error] = document.errors
-  if (error !== undefined) {
-    throw new ConvertError(error.linePos?.[0].line ?? 1, yamlMessage(error))
-  }
-  if (!isMap(document.contents)) throw new ConvertError(1, 'not a configuration')
+  const document = readDocument(text)
   const lost: Lost[] = []
   moveOlderSpellings(document)
   writeModes(document)
@@ -50,6 +46,36 @@ export function convertAgentgateway(text: string, file: string): Conversion {
     denyAround(document, path, lost)
   }
   return { document: document.toJS() as Record<string, unknown>, lost }
+}
+
+function readDocument(text: string): Document.Parsed {
+  const document = parseDocument(text)
+  const [error] = document.errors
+  if (error !== undefined) {
+    throw new ConvertError(error.linePos?.[0].line ?? 1, yamlMessage(error))
+  }
+  if (!isMap(document.contents)) throw new ConvertError(1, 'not a configuration')
+  return expandAliases(document, text)
+}
+
+/** What an alias refers to may be left out: each gets a copy. */
+function expandAliases(document: Document.Parsed, text: string): Document.Parsed {
+  let hasAliases = false
+  visit(document, {
+    Alias(_, alias) {
+      hasAliases = true
+      if (alias.resolve(document) !== undefined) return
+      const line = text.slice(0, alias.range?.[0] ?? 0).split('\n').length
+      throw new ConvertError(line, `the alias \`*${alias.source}\` refers to an unknown anchor`)
+    },
+  })
+  if (!hasAliases) return document
+  try {
+    const value: unknown = document.toJS({ maxAliasCount: 100 })
+    return parseDocument(stringify(value, { aliasDuplicateObjects: false }))
+  } catch {
+    throw new ConvertError(1, 'too many aliases')
+  }
 }
 
 /**

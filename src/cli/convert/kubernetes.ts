@@ -54,9 +54,19 @@ export function convertManifests(text: string, file: string): Conversion {
   }
   const model = combineModels(translation.models.values())
   const document = new ModelWriter(model, lost).write()
-  const all = parseAllDocuments(text).map((one) => one.toJS() as unknown)
-  applySecurityPolicies(document, envoyObjects(all), lost)
+  applySecurityPolicies(document, envoyObjects(plainDocuments(text)), lost)
   return { document: { ...document }, lost }
+}
+
+/** What cannot be read was reported above. */
+function plainDocuments(text: string): readonly unknown[] {
+  return parseAllDocuments(text).flatMap((one) => {
+    try {
+      return [one.toJS({ maxAliasCount: 100 }) as unknown]
+    } catch {
+      return []
+    }
+  })
 }
 
 interface Written {

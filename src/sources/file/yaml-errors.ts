@@ -95,7 +95,7 @@ const WORDS: Partial<Record<ErrorCode, readonly [message: string, hint?: string]
     'invalid escape sequence in a double-quoted string',
     'write \\\\ for a backslash, or use single quotes',
   ],
-  BAD_ALIAS: ['this alias refers to an undefined anchor', 'define the anchor first: &name'],
+  BAD_ALIAS: ['this alias refers to an unknown anchor', 'define the anchor first: &name'],
   KEY_OVER_1024_CHARS: ['this key is longer than YAML allows', 'check for a missing quote'],
   DUPLICATE_KEY: ['duplicate key'],
   MULTIPLE_DOCS: ['a file must contain a single document', 'remove `---` and everything after it'],

@@ -96,7 +96,7 @@ function convert(document: Document.Parsed, report: (problem: Problem) => void):
     if (node === undefined || open.has(node)) {
       const isUnknown = node === undefined
       const message = isUnknown
-        ? 'this alias refers to an undefined anchor'
+        ? 'this alias refers to an unknown anchor'
         : 'this alias refers to a node that contains it'
       const hint = isUnknown
         ? 'define the anchor first: &name'
