@@ -1,4 +1,5 @@
 import type { Client, Notification } from 'pg'
+import { connectionProblem } from './connection-problem.ts'
 import { migrate } from './migrations.ts'
 
 export interface FeedEvents {
@@ -65,8 +66,7 @@ export class ChangeFeed {
           patience = RETRY.min
         })
       } catch (error) {
-        this.problem =
-          error instanceof Error && error.message !== '' ? error.message : String(error)
+        this.problem = connectionProblem(error)
       }
       this.isConnected = false
       await this.#client?.end().catch(() => {})

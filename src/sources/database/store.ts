@@ -2,6 +2,7 @@ import pg from 'pg'
 import type { JsonValue } from '../../model/json.ts'
 import { ChangeFeed, type FeedEvents } from './change-feed.ts'
 import { openPool } from './connection-pool.ts'
+import { connectionProblem } from './connection-problem.ts'
 import type { StoredResource } from './merge.ts'
 import { beginLocked, type Queries } from './migrations.ts'
 import { keyOf } from './resources.ts'
@@ -348,6 +349,5 @@ function withRows(opened: Opened, rows: readonly SealedRow[], sealing: StoreOpti
 }
 
 function unavailable(error: unknown, isUnknown: boolean) {
-  const detail = error instanceof Error ? error.message : String(error)
-  return { kind: 'unavailable', detail, isUnknown } as const
+  return { kind: 'unavailable', detail: connectionProblem(error), isUnknown } as const
 }
