@@ -152,7 +152,7 @@ function checkUnreached(
   findings: readonly Finding[],
 ): readonly FalseClaim[] {
   return findings.flatMap(({ code, message, origin }) => {
-    if (code !== 'PC0313' && !/no (?:request|listener)/.test(message)) return []
+    if (code !== 'PC0313' && !/unreachable|no (?:request|listener)/.test(message)) return []
     if (code !== 'PC0313' && code !== 'AZ008') return []
     const routes = (side.tree['routes'] ?? []) as readonly Tree[]
     const index = routes.findIndex(
