@@ -63,7 +63,7 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
     writeFileSync(file, text)
     const { stdout } = await run(process.execPath, [ENTRY, 'test', file])
     assert.match(stdout, /1 passed/)
-    await page.getByRole('button', { name: /Explain it/ }).click()
+    await page.getByRole('button', { name: /Explain with the current configuration/ }).click()
     await page.locator('main').getByText('Denied', { exact: true }).nth(1).waitFor()
     await context.close()
     assert.deepEqual(wrong, [])
