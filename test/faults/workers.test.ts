@@ -80,7 +80,7 @@ routes:
     for (const { socket } of streams) socket.destroy()
     const record = () => recordsIn(running.out()).find(({ scope }) => scope === 'worker')
     await until('the record', () => record() !== undefined)
-    assert.deepEqual([record()?.['error'], record()?.['reason']], ['the worker ended', 'SIGKILL'])
+    assert.deepEqual([record()?.['error'], record()?.['reason']], ['the worker exited', 'SIGKILL'])
   })
 
   it('again and again: there are two each time, and requests are served', async () => {
