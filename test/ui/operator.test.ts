@@ -39,6 +39,21 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
     assert.deepEqual(wrong, [])
   })
 
+  it('sees charts in a browser whose language Intl does not know', async () => {
+    const { page, context, wrong } = await openPage(browser, `${gateway.ui}settings`)
+    const language =
+      "Object.defineProperty(navigator, 'language', { value: 'en-US@posix', configurable: true })"
+    await page.addInitScript(language)
+    for (const name of ['', 'llm']) {
+      await page.goto(`${gateway.ui}${name}`)
+      await page.locator('h1').waitFor({ timeout: 60_000 })
+    }
+    await page.goto(gateway.ui)
+    await page.locator('.uplot').first().waitFor({ timeout: 60_000 })
+    await context.close()
+    assert.deepEqual(wrong, [])
+  })
+
   it('finds in the map what is open, by a filter', async () => {
     const { page, context } = await openPage(browser, `${gateway.ui}map`)
     assert.equal(await page.locator('[data-protection]').count(), 2)

@@ -1,3 +1,4 @@
+import '../parts/usable-language.ts'
 import 'uplot/dist/uPlot.min.css'
 import { Group, SegmentedControl, Stack, Text, Title, useComputedColorScheme } from '@mantine/core'
 import { useEffect, useMemo, useRef, useState } from 'react'

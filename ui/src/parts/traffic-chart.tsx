@@ -1,3 +1,4 @@
+import './usable-language.ts'
 import 'uplot/dist/uPlot.min.css'
 import { Text, useComputedColorScheme } from '@mantine/core'
 import { useEffect, useRef } from 'react'
