@@ -97,7 +97,8 @@ const LIES: readonly (readonly [string, CheckName, string, Tools])[] = [
     'lint says that nothing can pass a route',
     'lint',
     'lint nothing can pass',
-    async (args) => everyRule(fileIn(args), 'no request is admitted at route r0: its rules deny all'),
+    async (args) =>
+      everyRule(fileIn(args), 'no request is admitted at route r0: its rules deny all'),
   ],
   [
     'lint --fix takes a rule away',
