@@ -58,7 +58,7 @@ export async function mcp(): Promise<Report> {
       intro: [
         `CPU time of the process and its children for each \`tools/call\`, ${CALLS} calls in each of`,
         `${ROUNDS} interleaved rounds over ${CONNECTIONS} connections, each response checked. ${pinning}`,
-        'Programs on stdio are children, and counted with whoever started them. Sessions are open at',
+        'Programs on stdio are counted with the process that started them. Sessions are open at',
         'once; a session over SSE has a stream to its server, one over stdio a program, whose own',
         'memory is not counted.',
         ...missing,

@@ -44,8 +44,11 @@ export function readManifests(manifests: readonly Manifest[]): {
 
 class BadAlias extends Error {}
 
-/** A few lines of aliases can stand for gigabytes, and one can stand for nothing. */
-function plainValue(document: Document.Parsed): unknown {
+/**
+ * What a document says, or a BadAlias: a few lines of aliases can stand for gigabytes, and one can
+ * stand for nothing.
+ */
+export function plainValue(document: Document.Parsed): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 })
   } catch (error) {

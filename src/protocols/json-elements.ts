@@ -118,7 +118,7 @@ function* elementSteps(
       isLast = letter === 93
       at = isLast ? next + 1 : letters.skipSpace(next + 1)
     } while (!isLast && end - first < STEP)
-    const values = listIn(`[${letters.text.slice(first, end)}]`)
+    const values = parsed(`[${letters.text.slice(first, end)}]`) as readonly unknown[] | undefined
     // Two readers of one text: they have to agree on how many there are.
     if (values === undefined || 2 * values.length !== places.length) return undefined
     for (const [index, value] of values.entries()) {
@@ -133,9 +133,10 @@ function* elementSteps(
   }
 }
 
-function listIn(text: string): readonly unknown[] | undefined {
+/** Undefined: the text is no JSON. */
+function parsed(text: string): unknown {
   try {
-    return JSON.parse(text) as readonly unknown[]
+    return JSON.parse(text)
   } catch {
     return undefined
   }
@@ -186,7 +187,7 @@ export function* readListSteps(
     at = list.end
   }
   frame += text.slice(at)
-  return isJson(frame) ? { ...found, frame } : undefined
+  return parsed(frame) === undefined ? undefined : { ...found, frame }
 }
 
 type Found = { readonly [K in Exclude<keyof ReadLists, 'frame'>]: ReadLists[K][number][] }
@@ -203,7 +204,7 @@ function* walkObject(
   let at = letters.skipSpace(start + 1)
   while (letters.at(at) === 34) {
     const nameEnd = letters.skipString(at)
-    const name = nameIn(letters.text.slice(at, nameEnd))
+    const name = parsed(letters.text.slice(at, nameEnd)) as string | undefined
     if (name === undefined) return -1
     const value = letters.skipSpace(letters.skipSpace(nameEnd) + 1)
     const first = letters.at(value)
@@ -222,21 +223,4 @@ function* walkObject(
     if (letters.at(at) === 44) at = letters.skipSpace(at + 1)
   }
   return at + 1
-}
-
-function nameIn(text: string): string | undefined {
-  try {
-    return JSON.parse(text) as string
-  } catch {
-    return undefined
-  }
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { parseAllDocuments, stringify } from 'yaml'
 import { snapshotOf } from '../../controller/cluster/snapshot.ts'
 import { combineModels } from '../../controller/combine.ts'
-import { readManifests, withClasses } from '../../controller/manifests.ts'
+import { plainValue, readManifests, withClasses } from '../../controller/manifests.ts'
 import { translate } from '../../controller/translate/translate.ts'
 import type { Backend } from '../../model/backend.ts'
 import type { Gateway } from '../../model/gateway.ts'
@@ -54,19 +54,9 @@ export function convertManifests(text: string, file: string): Conversion {
   }
   const model = combineModels(translation.models.values())
   const document = new ModelWriter(model, lost).write()
-  applySecurityPolicies(document, envoyObjects(plainDocuments(text)), lost)
+  const all = parseAllDocuments(text).map(plainValue)
+  applySecurityPolicies(document, envoyObjects(all), lost)
   return { document: { ...document }, lost }
-}
-
-/** What cannot be read was reported above. */
-function plainDocuments(text: string): readonly unknown[] {
-  return parseAllDocuments(text).flatMap((one) => {
-    try {
-      return [one.toJS({ maxAliasCount: 100 }) as unknown]
-    } catch {
-      return []
-    }
-  })
 }
 
 interface Written {
