@@ -47,4 +47,13 @@ if command -v python3 >/dev/null; then
     mcp-server-git==2026.10.19
   python_packages llm-clients/python openai==3.49.0 anthropic==2.8.0
 fi
+# nghttp and h2load, where Debian's packages can be installed.
+debian_package() {
+  DEBIAN_FRONTEND=noninteractive timeout "$limit" apt-get install -y --no-install-recommends \
+    -o DPkg::Lock::Timeout=60 "$1" >/dev/null 2>&1
+}
+if ! command -v h2load >/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ]; then
+  debian_package nghttp2-client || { timeout "$limit" apt-get update >/dev/null 2>&1 && debian_package nghttp2-client; } ||
+    echo 'clients      nghttp2-client could not be installed: its tests are skipped'
+fi
 wait
