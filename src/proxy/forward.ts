@@ -101,7 +101,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
 
   /** The client takes more of the response. */
   resume(): void {
-    this.#upstream?.resume()
+    if (!this.#isOver) this.#upstream?.resume()
   }
 
   // Events of two sockets: what throws below them is the affair of this request, and must not get to

@@ -1,5 +1,5 @@
 // HOT PATH: the requests to one upstream. Guarded by bench/proxy.ts.
-// Liberties: heads of responses are used again.
+// Liberties: streams are used again, and so are heads of responses.
 
 import type { Socket } from 'node:net'
 import type { Deadlines } from '../deadlines.ts'
@@ -9,6 +9,7 @@ import type { LentReads, Reader } from '../lent-reads.ts'
 import type { ResponseEvents } from '../upstream-connection.ts'
 import type { SessionOptions } from './client-limits.ts'
 import type { ClientStream } from './client-stream.ts'
+import { NO_OUTPUT } from './client-stream-state.ts'
 import { ConnectionFrames } from './connection-frames.ts'
 import type { FieldBlock } from './field-block.ts'
 import { FrameReader } from './frame-reader.ts'
@@ -23,6 +24,7 @@ import {
 } from './protocol.ts'
 import type { StreamHome } from './stream-home.ts'
 import { StreamOutput } from './stream-output.ts'
+import { StreamPool } from './stream-pool.ts'
 
 /** Heads that one connection keeps for its next responses. */
 const MAX_HEADS = 16
@@ -43,6 +45,7 @@ export abstract class ClientFrames
   /** The last stream that the upstream says it looked at, once it says so. */
   #lastSeen: number = LARGEST_STREAM
   #next = 1
+  protected readonly pool: StreamPool<ClientStream> = new StreamPool()
   readonly #heads: ResponseHead[] = []
   readonly #told: ClientStream[] = []
   /** Who got bytes that they may still need. */
@@ -80,12 +83,15 @@ export abstract class ClientFrames
     return this.#next > LARGEST_STREAM
   }
 
-  begin(stream: ClientStream): StreamOutput | undefined {
-    if (this.isOver || this.isClosing || this.isSpent) return undefined
+  begin(stream: ClientStream): boolean {
+    if (this.isOver || this.isClosing || this.isSpent) return false
+    const { window } = this.peer
     stream.id = this.#next
     this.#next += 2
+    if (stream.out === NO_OUTPUT) stream.out = new StreamOutput(stream.id, this.output, window)
+    else stream.out.reopen(stream.id, window)
     this.add(stream)
-    return new StreamOutput(stream.id, this.output, this.peer.window)
+    return true
   }
 
   takeHead(): ResponseHead {
@@ -134,6 +140,7 @@ export abstract class ClientFrames
       stream.caughtUp()
     }
     told.length = 0
+    this.pool.settle()
   }
 
   protected abstract heard(): void
@@ -197,6 +204,7 @@ export abstract class ClientFrames
 
   protected removed(stream: ClientStream): void {
     stream.release()
+    if (stream.isDone) this.pool.put(stream)
   }
 
   /** The connection is no more: there is nobody to be told of the end of its streams. */

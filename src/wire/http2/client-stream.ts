@@ -1,5 +1,5 @@
 // HOT PATH: one request to an upstream over HTTP/2, and its response. Guarded by bench/proxy.ts.
-// Liberties: heads of responses are used again.
+// Liberties: streams are used again, and so are heads of responses.
 
 import { HeldBytes } from '../held-bytes.ts'
 import type { Fields } from '../http1/fields.ts'
@@ -9,54 +9,24 @@ import { MAX_INTERIM, type ResponseHead } from '../http1/response-head.ts'
 import { isWritable, type OutgoingRequest } from '../http1/write.ts'
 import type { ResponseEvents, UpstreamConnection } from '../upstream-connection.ts'
 import { ChunkedBody } from './chunked-body.ts'
+import { ClientStreamState } from './client-stream-state.ts'
 import type { WireStream } from './connection-frames.ts'
 import type { FieldBlock } from './field-block.ts'
 import { CANCEL, PROTOCOL_ERROR, REFUSED_STREAM } from './protocol.ts'
 import { encodeConnect, encodeReceived, encodeRequest, readOutgoingHead } from './request-fields.ts'
 import { readHttp2Response } from './response-block.ts'
 import type { StreamHome } from './stream-home.ts'
-import type { StreamOutput } from './stream-output.ts'
 import { readHttp2Trailers } from './trailers.ts'
 
-/** Until it is begun. */
-const NO_OUTPUT = undefined as unknown as StreamOutput
 /** RFC 9113 §8.1: trailers end the stream. */
 const MISPLACED = refuse('bad-header-value')
 
 /** Room for one request on a connection that carries many. */
-export class ClientStream implements UpstreamConnection, WireStream {
-  id = 0
-  out: StreamOutput = NO_OUTPUT
-  deadline = Number.POSITIVE_INFINITY
-  window = 0
-  hasEnded = false
-  isSent = false
-  /** Whether it is among those whose `caughtUp` is to be called. */
-  isTold = false
+export class ClientStream extends ClientStreamState implements UpstreamConnection, WireStream {
   readonly #home: StreamHome
-  #events: ResponseEvents | undefined = undefined
-  #method = ''
-  #head: ResponseHead | undefined = undefined
-  /** Of a body that comes with chunk framing, which must be taken off again. */
-  #chunks: ChunkedBody | undefined = undefined
-  #held: HeldBytes | undefined = undefined
-  #hasBody = false
-  #isEnding = false
-  #isResponding = false
-  #isPaused = false
-  #interim = 0
-  /** Of a request that asks for a tunnel: what makes its response one of HTTP/1.1. */
-  #switching = ''
-  #isTunnel = false
-  #received = 0
-  /** Bytes that were taken, and that the upstream was not told of. */
-  #returned = 0
-  #trailers: Fields | undefined = undefined
-  #isLeft = false
-  /** Milliseconds that the upstream has where it is its turn; Infinity once it answers. */
-  #timeout = Number.POSITIVE_INFINITY
 
   constructor(home: StreamHome) {
+    super()
     this.#home = home
   }
 
@@ -74,10 +44,10 @@ export class ClientStream implements UpstreamConnection, WireStream {
     const authority = own.authority === '' ? ownName : own.authority
     if (own.upgrade === '') encodeRequest(encoder, method, scheme, authority, own)
     else {
-      this.#switching = encodeConnect(encoder, scheme, authority, own)
-      this.#hasBody = true
+      this.switching = encodeConnect(encoder, scheme, authority, own)
+      this.hasBody = true
     }
-    if (own.isChunked) this.#chunks = new ChunkedBody()
+    if (own.isChunked) this.chunks = new ChunkedBody()
     this.#sendHead()
     return true
   }
@@ -94,7 +64,7 @@ export class ClientStream implements UpstreamConnection, WireStream {
     if (!isWritable(head, out)) return false
     if (!this.#begin(head.method, '', hasBody, timeout, events)) return true
     encodeReceived(this.out.shared.encoder, head, out, scheme, authority)
-    if (isFramed && out.framing === 'chunked') this.#chunks = new ChunkedBody()
+    if (isFramed && out.framing === 'chunked') this.chunks = new ChunkedBody()
     this.#sendHead()
     return true
   }
@@ -108,28 +78,26 @@ export class ClientStream implements UpstreamConnection, WireStream {
     events: ResponseEvents,
   ): boolean {
     const home = this.#home
-    this.#events = events
-    this.#method = method
-    this.#hasBody = hasBody
-    this.#timeout = timeout
+    this.events = events
+    this.method = method
+    this.hasBody = hasBody
+    this.timeout = timeout
     if (upgrade !== '' && !this.#isHandshake(upgrade)) {
       process.nextTick(() => this.#fail('upgrade-over-http2', false))
       return false
     }
-    const out = home.begin(this)
-    if (out === undefined) {
+    if (!home.begin(this)) {
       process.nextTick(() => this.#fail('goaway', true))
       return false
     }
-    this.out = out
     this.window = home.streamWindow
     this.deadline = hasBody ? Number.POSITIVE_INFINITY : performance.now() + timeout
     return true
   }
 
   #sendHead(): void {
-    this.out.sendBlock(!this.#hasBody)
-    if (!this.#hasBody) this.isSent = true
+    this.out.sendBlock(!this.hasBody)
+    if (!this.hasBody) this.isSent = true
   }
 
   /**
@@ -137,8 +105,16 @@ export class ClientStream implements UpstreamConnection, WireStream {
    * GET, and it is as one that the upstream takes it, whatever method rules were asked about.
    */
   #isHandshake(upgrade: string): boolean {
-    const isGet = this.#method === 'GET' && !this.#hasBody
+    const isGet = this.method === 'GET' && !this.hasBody
     return upgrade === 'websocket' && isGet && this.#home.allowsConnect
+  }
+
+  /**
+   * Both ways are whole, and whoever asked was told so: nobody has anything more to say to it. Who
+   * has the other end of a tunnel may.
+   */
+  get isDone(): boolean {
+    return this.hasEnded && this.isSent && this.events === undefined && !this.isTunnel
   }
 
   get isShared(): boolean {
@@ -152,10 +128,10 @@ export class ClientStream implements UpstreamConnection, WireStream {
   write(bytes: Buffer): boolean {
     if (this.#isUnwanted) return true
     const { out } = this
-    const verdict = this.#chunks?.write(bytes, out) ?? (out.write(bytes) ? 1 : 0)
+    const verdict = this.chunks?.write(bytes, out) ?? (out.write(bytes) ? 1 : 0)
     if (verdict < 0) this.#fail(refusalOf(verdict).word, false)
     // A body may come for as long as the client sends it, if only the upstream takes it.
-    else if (verdict === 0) this.deadline = performance.now() + this.#timeout
+    else if (verdict === 0) this.deadline = performance.now() + this.timeout
     return verdict !== 0
   }
 
@@ -164,39 +140,39 @@ export class ClientStream implements UpstreamConnection, WireStream {
   }
 
   end(trailers?: Fields): void {
-    const chunks = this.#chunks
+    const chunks = this.chunks
     if (this.#isUnwanted) return
     if (chunks?.isDone === false) {
       this.#fail('truncated-body', false)
       return
     }
-    this.#isEnding = true
-    this.deadline = performance.now() + this.#timeout
+    this.isEnding = true
+    this.deadline = performance.now() + this.timeout
     this.out.end(chunks === undefined ? trailers : chunks.trailers)
   }
 
   /** Whether nothing more of the request is to be sent. */
   get #isUnwanted(): boolean {
-    return this.#events === undefined || this.#isEnding || this.id === 0
+    return this.events === undefined || this.isEnding || this.id === 0
   }
 
   pause(): void {
-    this.#isPaused = true
+    this.isPaused = true
   }
 
   resume(): void {
-    if (!this.#isResponding) return
-    this.#isPaused = false
-    const held = this.#held
-    if (held !== undefined && held.length > 0 && this.#events !== undefined)
-      this.#deliver(held.take(), this.#events)
-    if (this.#isPaused || this.#events === undefined) return
+    if (!this.isResponding) return
+    this.isPaused = false
+    const held = this.held
+    if (held !== undefined && held.length > 0 && this.events !== undefined)
+      this.#deliver(held.take(), this.events)
+    if (this.isPaused || this.events === undefined) return
     this.#returnWindow()
-    if (this.hasEnded) this.#finish(this.#events)
+    if (this.hasEnded) this.#finish(this.events)
   }
 
   tunnel(): void {
-    this.#isTunnel = true
+    this.isTunnel = true
   }
 
   endTunnel(): void {
@@ -209,8 +185,8 @@ export class ClientStream implements UpstreamConnection, WireStream {
   }
 
   release(): void {
-    if (this.#isLeft) return
-    this.#isLeft = true
+    if (this.isLeft) return
+    this.isLeft = true
     this.#home.left(this)
   }
 
@@ -220,7 +196,7 @@ export class ClientStream implements UpstreamConnection, WireStream {
 
   /** All that came so far was read. */
   caughtUp(): void {
-    if (!this.hasEnded) this.#events?.caughtUp?.()
+    if (!this.hasEnded) this.events?.caughtUp?.()
   }
 
   /** The last of the request is on its way. Whether the stream is over. */
@@ -230,62 +206,62 @@ export class ClientStream implements UpstreamConnection, WireStream {
   }
 
   drained(): void {
-    if (!this.#isEnding) this.deadline = Number.POSITIVE_INFINITY
-    this.#events?.drained()
+    if (!this.isEnding) this.deadline = Number.POSITIVE_INFINITY
+    this.events?.drained()
   }
 
   /** A header block: an interim response, the response, or what follows it. */
   receiveBlock(block: FieldBlock, endsStream: boolean): void {
-    if (this.#events === undefined) this.hasEnded ||= endsStream
-    else if (this.#isResponding) this.#onTrailers(block, endsStream)
-    else this.#onHead(block, endsStream, this.#events)
+    if (this.events === undefined) this.hasEnded ||= endsStream
+    else if (this.isResponding) this.#onTrailers(block, endsStream)
+    else this.#onHead(block, endsStream, this.events)
   }
 
   receive(bytes: Buffer, from: number, to: number): void {
-    const events = this.#events
-    const head = this.#head
+    const events = this.events
+    const head = this.head
     const length = to - from
     // Whoever takes nothing must not keep the others from it: only the stream's own window waits.
     this.#home.returnWindow(length)
     if (events === undefined) return
-    this.#received += length
+    this.received += length
     // RFC 9113 §8.1.1: neither before the response, nor more or less than it says.
-    const max = head === undefined || !this.#isResponding ? 0 : this.#maxLength(head)
-    if (this.#received > max) this.#fail('truncated-body', false, PROTOCOL_ERROR)
-    else if (this.#isPaused) this.#hold(bytes, from, to)
+    const max = head === undefined || !this.isResponding ? 0 : this.#maxLength(head)
+    if (this.received > max) this.#fail('truncated-body', false, PROTOCOL_ERROR)
+    else if (this.isPaused) this.#hold(bytes, from, to)
     else this.#deliver(bytes.subarray(from, to), events)
   }
 
   ended(): void {
-    const events = this.#events
+    const events = this.events
     this.hasEnded = true
     if (events === undefined) return
-    const head = this.#head
-    if (head === undefined || !this.#isResponding) {
+    const head = this.head
+    if (head === undefined || !this.isResponding) {
       this.#fail('bad-status-line', false, PROTOCOL_ERROR)
       return
     }
-    if (head.framing === 'length' && this.#received !== head.length)
+    if (head.framing === 'length' && this.received !== head.length)
       this.#fail('truncated-body', false, PROTOCOL_ERROR)
-    else if (this.#held === undefined || this.#held.length === 0) this.#finish(events)
+    else if (this.held === undefined || this.held.length === 0) this.#finish(events)
   }
 
   /** The upstream broke the stream off. */
   wasReset(code: number): void {
     // RFC 9113 §8.7: what was refused was not looked at.
-    if (code === REFUSED_STREAM && !this.hasEnded) this.#fail('refused-stream', !this.#isResponding)
+    if (code === REFUSED_STREAM && !this.hasEnded) this.#fail('refused-stream', !this.isResponding)
     else this.gone('reset')
   }
 
   /** GOAWAY says that it was not looked at. */
   wasUnseen(): void {
-    this.#fail('goaway', !this.#isResponding)
+    this.#fail('goaway', !this.isResponding)
   }
 
   /** `isLost`: with its connection. Nothing of a response says that the request was looked at. */
   gone(reason: string, isLost = false): void {
     if (!this.hasEnded) {
-      this.#fail(reason, isLost && !this.#isResponding && this.#interim === 0)
+      this.#fail(reason, isLost && !this.isResponding && this.interim === 0)
       return
     }
     // The response is here, if not with whoever asked; §8.1: no more of the request is wanted.
@@ -295,31 +271,31 @@ export class ClientStream implements UpstreamConnection, WireStream {
 
   #maxLength({ framing, length }: ResponseHead): number {
     if (framing === 'length') return length
-    return framing === 'none' && !this.#isTunnel ? 0 : Number.POSITIVE_INFINITY
+    return framing === 'none' && !this.isTunnel ? 0 : Number.POSITIVE_INFINITY
   }
 
   #onHead(block: FieldBlock, endsStream: boolean, events: ResponseEvents): void {
-    this.#head ??= this.#home.takeHead()
-    const head = this.#head
+    this.head ??= this.#home.takeHead()
+    const head = this.head
     const { limits } = this.#home
-    const verdict = readHttp2Response(block, this.#method, limits, head, this.#switching)
+    const verdict = readHttp2Response(block, this.method, limits, head, this.switching)
     const isInterim = verdict > 0 && head.status < 200 && head.status !== 101
     if (verdict < 0 || (endsStream && (isInterim || head.framing === 'length'))) {
       const word = verdict < 0 ? refusalOf(verdict).word : 'truncated-body'
       this.#fail(word, false, PROTOCOL_ERROR)
     } else if (isInterim) {
-      if (++this.#interim > MAX_INTERIM) this.#fail('too-many-interim-answers', false)
+      if (++this.interim > MAX_INTERIM) this.#fail('too-many-interim-answers', false)
       else events.interim(head)
     } else this.#onResponse(head, endsStream, events)
   }
 
   #onResponse(head: ResponseHead, endsStream: boolean, events: ResponseEvents): void {
     this.deadline = Number.POSITIVE_INFINITY
-    this.#timeout = Number.POSITIVE_INFINITY
-    this.#isResponding = true
+    this.timeout = Number.POSITIVE_INFINITY
+    this.isResponding = true
     events.response(head)
     if (endsStream) this.ended()
-    else if (this.#events !== undefined) this.#home.told(this)
+    else if (this.events !== undefined) this.#home.told(this)
   }
 
   #onTrailers(block: FieldBlock, endsStream: boolean): void {
@@ -328,7 +304,7 @@ export class ClientStream implements UpstreamConnection, WireStream {
       this.#fail(refusalOf(trailers).word, false, PROTOCOL_ERROR)
       return
     }
-    this.#trailers = trailers
+    this.trailers = trailers
     this.ended()
   }
 
@@ -337,9 +313,9 @@ export class ClientStream implements UpstreamConnection, WireStream {
     if (length === 0) return
     const takesMore = events.data(bytes, length)
     this.#home.lent(events)
-    if (this.#events === undefined) return
-    this.#returned += length
-    if (!takesMore) this.#isPaused = true
+    if (this.events === undefined) return
+    this.returned += length
+    if (!takesMore) this.isPaused = true
     else this.#returnWindow()
     this.#home.told(this)
   }
@@ -347,23 +323,23 @@ export class ClientStream implements UpstreamConnection, WireStream {
   /** Each frame may have one byte: they wait together, not one by one. */
   #hold(bytes: Buffer, from: number, to: number): void {
     const more = bytes.subarray(from, to)
-    this.#held ??= new HeldBytes()
-    const held = this.#held
+    this.held ??= new HeldBytes()
+    const held = this.held
     held.hold(held.length === 0 ? Buffer.from(more) : held.join(more), 0)
   }
 
   /** Half of the window at a time, so that there is not a frame for each that came. */
   #returnWindow(): void {
-    if (this.#returned * 2 < this.#home.streamWindow || this.hasEnded) return
-    this.#home.returnStreamWindow(this, this.#returned)
-    this.#returned = 0
+    if (this.returned * 2 < this.#home.streamWindow || this.hasEnded) return
+    this.#home.returnStreamWindow(this, this.returned)
+    this.returned = 0
   }
 
   #finish(events: ResponseEvents): void {
-    const head = this.#head
-    const trailers = this.#trailers
+    const head = this.head
+    const trailers = this.trailers
     this.#over()
-    if (this.#isTunnel) this.#endOutput()
+    if (this.isTunnel) this.#endOutput()
     // Nobody wants the rest of a request that is answered.
     else if (!this.isSent) this.#reset(CANCEL)
     events.ended(trailers)
@@ -371,22 +347,22 @@ export class ClientStream implements UpstreamConnection, WireStream {
   }
 
   #endOutput(): void {
-    if (this.#isEnding || this.id === 0) return
-    this.#isEnding = true
+    if (this.isEnding || this.id === 0) return
+    this.isEnding = true
     this.out.end(undefined)
   }
 
   #fail(reason: string, isUntouched: boolean, code = CANCEL): void {
-    const events = this.#events
+    const events = this.events
     this.#over()
     this.#reset(code)
     events?.failed(reason, isUntouched)
   }
 
   #over(): void {
-    this.#events = undefined
+    this.events = undefined
     this.deadline = Number.POSITIVE_INFINITY
-    this.#held?.clear()
+    this.held?.clear()
   }
 
   #reset(code: number): void {

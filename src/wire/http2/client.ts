@@ -114,7 +114,10 @@ export class ClientSession extends ClientFrames implements Timed {
   open(): ClientStream {
     this.#count++
     this.#opened++
-    return new ClientStream(this)
+    const kept = this.pool.take()
+    if (kept === undefined) return new ClientStream(this)
+    kept.reopen()
+    return kept
   }
 
   /** No more streams; closes when those under way are over. */
@@ -155,6 +158,7 @@ export class ClientSession extends ClientFrames implements Timed {
     } else if (this.#count > 0) this.#checkAlive(now)
     else {
       this.#pingedAt = 0
+      this.pool.clear()
       if (now - this.#idleSince > idleTimeout) {
         this.#because('idle')
         this.drain()

@@ -13,6 +13,14 @@ export class ResponseOutput extends StreamOutput {
   #lines: FieldLines = NO_LINES
   #isOpenEnded = false
 
+  override reopen(id: number, window: number): void {
+    super.reopen(id, window)
+    this.#head = undefined
+    this.#dropped = NO_NAMES
+    this.#lines = NO_LINES
+    this.#isOpenEnded = false
+  }
+
   /** Whether the head could still be another one. */
   get hasHeldHead(): boolean {
     return this.#head !== undefined

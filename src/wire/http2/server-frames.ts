@@ -1,5 +1,5 @@
 // HOT PATH: the requests of one client. Guarded by bench/proxy.ts.
-// Liberties: heads of requests are used again.
+// Liberties: streams are used again, with the heads of their requests.
 
 import type { Socket } from 'node:net'
 import type { Deadlines } from '../deadlines.ts'
@@ -25,9 +25,8 @@ import { resetReason } from './resets.ts'
 import { ResponseOutput } from './response-output.ts'
 import { ServerStream } from './server-stream.ts'
 import type { StreamOwner } from './stream-owner.ts'
+import { StreamPool } from './stream-pool.ts'
 
-/** Heads that one connection keeps for its next requests. */
-const MAX_HEADS = 16
 /** Bytes of a body that are copied rather than lent: a few must not keep a large buffer away. */
 const SHORT = 2_048
 /** As many are worth a buffer of their own, even if whoever has them needs them for long. */
@@ -45,7 +44,8 @@ export abstract class ServerFrames
   protected lastServed: number = LARGEST_STREAM
   /** Undefined where bytes come by events, in memory of their own. */
   protected readonly reads: LentReads | undefined
-  readonly #heads: RequestHead[] = []
+  /** With their heads. */
+  protected readonly pool: StreamPool<ServerStream> = new StreamPool()
   /** Who got bytes that they may still need. */
   readonly #borrowers = new Map<ServerStream, BodySink>()
 
@@ -164,16 +164,28 @@ export abstract class ServerFrames
       this.guard.spendReset()
       return
     }
-    const head = this.#heads.pop() ?? new RequestHead()
-    head.lowersNames = this.limits.lowersNames
-    const out = new ResponseOutput(id, this.output, this.peer.window)
-    const own = new ServerStream(id, head, out, this.limits, this.events, this)
+    const own = this.#stream(id)
     this.add(own)
     try {
       own.begin(fields, endsStream)
     } catch (error) {
       this.broke(own, error)
     }
+  }
+
+  #stream(id: number): ServerStream {
+    const { window } = this.peer
+    // Nobody who ended a stream is still at it when another one begins.
+    this.pool.settle()
+    const kept = this.pool.take()
+    if (kept !== undefined) {
+      kept.reopen(id, window)
+      return kept
+    }
+    const head = new RequestHead()
+    head.lowersNames = this.limits.lowersNames
+    const out = new ResponseOutput(id, this.output, window)
+    return new ServerStream(id, head, out, this.limits, this.events, this)
   }
 
   #refuse(id: number, code: number): void {
@@ -213,7 +225,7 @@ export abstract class ServerFrames
     }
     if (!stream.isFinished) return
     stream.gone('over')
-    if (this.#heads.length < MAX_HEADS) this.#heads.push(stream.head)
+    this.pool.put(stream)
   }
 
   protected broke(stream: ServerStream | undefined, error: unknown): void {

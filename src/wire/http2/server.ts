@@ -1,5 +1,5 @@
 // HOT PATH: one client's HTTP/2 connection. Guarded by bench/proxy.ts.
-// Liberties: heads of requests are used again; frames of all streams leave together.
+// Liberties: streams are used again; frames of all of them leave together.
 
 import type { Socket } from 'node:net'
 import type { Deadlines, Timed } from '../deadlines.ts'
@@ -238,6 +238,7 @@ export class ServerSession extends ServerFrames implements Timed {
 
   #checkIdle(now: number): void {
     this.#pingedAt = 0
+    this.pool.clear()
     if (now - this.#idleSince < this.limits.idle || this.#leavingSince > 0) return
     this.observer.counted('idle')
     this.drain()

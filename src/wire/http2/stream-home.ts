@@ -2,7 +2,6 @@ import type { HeadLimits } from '../http1/message.ts'
 import type { ResponseHead } from '../http1/response-head.ts'
 import type { ResponseEvents } from '../upstream-connection.ts'
 import type { ClientStream } from './client-stream.ts'
-import type { StreamOutput } from './stream-output.ts'
 
 /** What a stream asks of the connection that it is of. */
 export interface StreamHome {
@@ -13,8 +12,8 @@ export interface StreamHome {
   readonly streamWindow: number
   /** RFC 8441 §3: whether the upstream says that it knows the extended CONNECT. */
   readonly allowsConnect: boolean
-  /** Opens the stream; undefined where the connection takes no more. */
-  begin(stream: ClientStream): StreamOutput | undefined
+  /** Opens the stream and its output; false where the connection takes no more. */
+  begin(stream: ClientStream): boolean
   /** Room for as many bytes on the connection. */
   returnWindow(octets: number): void
   returnStreamWindow(stream: ClientStream, octets: number): void

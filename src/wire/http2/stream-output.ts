@@ -33,7 +33,7 @@ export interface SharedOutput {
 }
 
 export class StreamOutput implements Prioritized {
-  readonly id: number
+  id: number
   urgency: number = DEFAULT_URGENCY
   // Who says nothing of it gets a share like everybody else.
   isIncremental = true
@@ -57,6 +57,24 @@ export class StreamOutput implements Prioritized {
     this.id = id
     this.shared = shared
     this.window = window
+  }
+
+  /** Begins again, for another stream of the same connection. */
+  reopen(id: number, window: number): void {
+    this.id = id
+    this.urgency = DEFAULT_URGENCY
+    this.isIncremental = true
+    this.servedAt = 0
+    this.window = window
+    this.bytesSent = 0
+    this.isBlocked = false
+    this.hasBody = true
+    this.isStopped = false
+    this.#pending = undefined
+    this.#gone = 0
+    this.#trailers = undefined
+    this.#endsSoon = false
+    this.#isEnded = false
   }
 
   /** Whether something that was written is still needed. */
