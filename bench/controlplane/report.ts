@@ -1,4 +1,4 @@
-import { nanoseconds, type Report } from '../report.ts'
+import { nanoseconds, type Report, type Table } from '../report.ts'
 
 /** What was found with so many routes. */
 export interface Measured {
@@ -20,7 +20,8 @@ export interface Measured {
   readonly failed: number
 }
 
-export function reportOf(all: readonly Measured[]): Report {
+/** `peer`: what was found of Envoy Gateway, or why nothing was. */
+export function reportOf(all: readonly Measured[], peer: readonly Measured[] | string): Report {
   const [first] = all
   const last = all.at(-1)
   if (first === undefined || last === undefined) throw new Error('nothing was measured')
@@ -32,7 +33,9 @@ export function reportOf(all: readonly Measured[]): Report {
       'A controller, a proxy and an API server with its store, each a process of this machine. Each',
       'route has a policy. An edit is a changed rule of one policy, and ends when the proxy enforces',
       'it on a socket. Routes of a row are added to those of the row before; requests go through the',
-      'proxy all the while.',
+      'proxy all the while. Envoy Gateway has an API server of its own, an Envoy, and a',
+      'SecurityPolicy with the same rule for each route.',
+      ...(typeof peer === 'string' ? [peer] : []),
     ],
     tables: [
       {
@@ -75,6 +78,7 @@ export function reportOf(all: readonly Measured[]): Report {
           `${one.failed}`,
         ]),
       },
+      ...(typeof peer === 'string' ? [] : [peerTable(all, peer)]),
     ],
     targets: [
       {
@@ -91,6 +95,38 @@ export function reportOf(all: readonly Measured[]): Report {
       },
       { what: 'failed requests', wanted: '0', measured: `${failed}`, met: failed === 0 },
     ],
+  }
+}
+
+/** Both with so many routes. */
+function peerTable(all: readonly Measured[], peer: readonly Measured[]): Table {
+  const times = ({ seconds, edits, cpu, rss, failed }: Measured) => [
+    `${seconds.toFixed(1)} s`,
+    nanoseconds(quantile(edits, 0.5) * 1e6),
+    nanoseconds(quantile(edits, 0.99) * 1e6),
+    `${cpu.toFixed(1)} ms`,
+    `${Math.round(rss / 2 ** 20)} MiB`,
+    `${failed}`,
+  ]
+  return {
+    title: 'Beside Envoy Gateway',
+    columns: [
+      'routes',
+      'control plane',
+      'from nothing',
+      'an edit, p50',
+      'p99',
+      'CPU time of the controller',
+      'memory',
+      'failed requests',
+    ],
+    rows: peer.flatMap((theirs) => {
+      const own = all.find(({ routes }) => routes === theirs.routes)
+      return [
+        ...(own === undefined ? [] : [[`${own.routes}`, 'Portcullis', ...times(own)]]),
+        [`${theirs.routes}`, 'Envoy Gateway', ...times(theirs)],
+      ]
+    }),
   }
 }
 
