@@ -95,6 +95,24 @@ describe('portcullis prove', () => {
       { on: { route: 'admin' }, admitted: "jwt.sub.matches('^[a-z]+$')" },
       'refuted',
     ],
+    ['a time, which is a number', { on: { route: 'admin' }, admitted: 'jwt.exp >= 0' }, 'proven'],
+    [
+      'a time that tokens can have',
+      { on: { route: 'admin' }, admitted: 'jwt.exp < 5000000000' },
+      'refuted',
+    ],
+    [
+      'a time that no good token has any more',
+      { on: { route: 'admin' }, admitted: 'jwt.exp > 1000000000' },
+      'not known',
+    ],
+    [
+      'the last time that there is',
+      { on: { route: 'admin' }, admitted: 'jwt.exp <= 253402300798.5' },
+      'refuted',
+    ],
+    ['one that a token may lack', { on: { route: 'admin' }, admitted: '!has(jwt.nbf)' }, 'refuted'],
+    ['who a token is for', { on: { route: 'admin' }, admitted: "jwt.aud == 'a'" }, 'refuted'],
     [
       '`when` that cannot be evaluated does not apply',
       { on: { route: 'open' }, when: "request.headers['x'] == '1'", admitted: 'true' },

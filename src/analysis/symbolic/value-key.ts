@@ -44,7 +44,7 @@ export function valueKey(value: Value): string {
   if (value instanceof Optional) {
     return value.value === undefined ? 'none' : `some(${valueKey(value.value)})`
   }
-  throw new Error(`no constant is a ${value.structName}`)
+  throw new Error('no constant is an object of the host')
 }
 
 function doubleKey(value: number): string {
