@@ -198,7 +198,7 @@ function decorated(
   if (text.includes('"basicAuth"') && request.claims === undefined && random.chance(0.7)) {
     headers.push(['authorization', `Basic ${btoa(random.pick(PASSWORDS))}`])
   }
-  const body = text.includes('request.body') && random.chance(0.7) ? random.pick(BODIES) : undefined
+  const body = /\.body\b/.test(text) && random.chance(0.7) ? random.pick(BODIES) : undefined
   const own = { ...request, method, headers, ...(body === undefined ? {} : { body }) }
   return text.includes('"ai":') && random.chance(0.35) ? modelCall(random, own) : own
 }
