@@ -1,6 +1,6 @@
 import { hashOf } from '../model/hash.ts'
 import type { Attached, ValidPolicy } from '../model/policy.ts'
-import type { JwtAuthentication } from '../policies/jwt-authentication/schema.ts'
+import { type JwtAuthentication, LAST_DATE } from '../policies/jwt-authentication/schema.ts'
 import { IDENTIFYING, IDENTITY_VARIABLES, recordOf } from '../reach/kinds.ts'
 import type { Point } from '../reach/points.ts'
 import type { Fact } from './symbolic/attribute-tree.ts'
@@ -125,12 +125,23 @@ function* factsAbout(name: string, seen: readonly ValidPolicy[]): Generator<[str
     ...requiredClaims,
     ...(audiences.length > 0 ? ['aud'] : []),
   ])
+  const isRequired = (claim: string) => required.every((claims) => claims.includes(claim))
   for (const claim of new Set(required.flat())) {
-    if (claim === 'iss' || !/^[A-Za-z_]\w*$/.test(claim)) continue
-    if (required.every((claims) => claims.includes(claim)))
-      yield [`${name}.${claim}`, { kind: 'set' }]
+    if (claim === 'iss' || DATES.has(claim) || !/^[A-Za-z_]\w*$/.test(claim)) continue
+    if (isRequired(claim)) yield [`${name}.${claim}`, { kind: 'set' }]
+  }
+  for (const [claim, liked] of DATES) {
+    const range = { min: 0, max: LAST_DATE, liked }
+    yield [`${name}.${claim}`, { kind: 'number', range, isSet: isRequired(claim) }]
   }
 }
+
+/** Times in tokens, which are numbers or the token is bad; and one that is good for years. */
+const DATES: ReadonlyMap<string, number> = new Map([
+  ['exp', 4_000_000_000],
+  ['nbf', 1_700_000_000],
+  ['iat', 1_700_000_000],
+])
 
 /** Of an authentication that can be passed without credentials nothing is required. */
 function requiredBy(policy: ValidPolicy): readonly string[] {

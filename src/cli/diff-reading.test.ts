@@ -169,3 +169,44 @@ describe('whole numbers that are no ports', () => {
 })
 
 const writeTo = (text: string) => file('linted', text)
+
+describe('bodies that are kept for what is no rule', () => {
+  const policy = (text: string) => `gateways: { default: { port: 8080 } }
+routes:
+- { name: api, backends: [{ host: 'a:80' }], policies: { ${text} } }
+`
+  const open = policy('timeout: { request: 5s }')
+  const transformed = (expression: string) =>
+    policy(`transformations: { request: { set: { x-a: ${JSON.stringify(expression)} } } }`)
+
+  for (const expression of [
+    'string(request.body)',
+    'string(request            .body)',
+    'string(request // as it came\n.body)',
+    'request.with(r, string(r.body))',
+    'cel.bind(r, request, string(r.body))',
+    '[request].map(r, string(r.body))[0]',
+    'toJson(request)',
+  ]) {
+    it(`are told of, however they are read: ${expression}`, async () => {
+      const { out } = await diffOf(open, transformed(expression))
+      assert.match(out, /not known[^\n]*request\.body/)
+    })
+  }
+
+  it('are told of where a retry reads them', async () => {
+    const condition = "request.with(r, string(r.body) == 'q')"
+    const retried = policy(`retry: { attempts: 2, condition: "${condition}" }`)
+    assert.match((await diffOf(open, retried)).out, /not known[^\n]*request\.body/)
+  })
+
+  it('are not, where something else of the request is read or a text is no expression', async () => {
+    for (const other of [
+      transformed('request.path'),
+      transformed("'the request body'"),
+      policy("responseHeaders: { set: { x-note: 'a request without a body' } }"),
+    ]) {
+      assert.doesNotMatch((await diffOf(open, other)).out, /request\.body/)
+    }
+  })
+})

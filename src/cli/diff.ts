@@ -1,5 +1,5 @@
 import { compareModels } from '../analysis/diff/compare.ts'
-import type { Difference, SemanticDiff } from '../analysis/diff/difference.ts'
+import type { Difference, SemanticDiff, Verdict } from '../analysis/diff/difference.ts'
 import type { ExampleRequest } from '../analysis/diff/example.ts'
 import { compareMessages } from '../analysis/diff/messages.ts'
 import { compareModelCalls } from '../analysis/diff/model-calls.ts'
@@ -10,11 +10,12 @@ import type { ClientCertificate } from '../exchange/connection.ts'
 import type { Model } from '../model/model.ts'
 import type { Settings } from '../model/settings.ts'
 import type { HypotheticalRequest } from '../program/explain.ts'
+import { isGoodNow } from '../program/hypothetical-token.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { toExactJson } from './exact-json.ts'
 import { loadConfiguration, prepareFor } from './load-configuration.ts'
 import { ADMIN, CLUSTER, CLUSTER_PATH, FORMAT, formatOf, readArgs } from './read-args.ts'
-import { openVerdicts } from './verdicts.ts'
+import { openVerdicts, type Verdicts } from './verdicts.ts'
 
 export const diff = defineCommand({
   name: 'diff',
@@ -119,8 +120,8 @@ export function compare(before: Model, after: Model): SemanticDiff {
   const [old, now] = [openVerdicts(before), openVerdicts(after)]
   try {
     const decide = {
-      old: (request: ExampleRequest) => old.decide(supposedOf(request), request.isConnection),
-      now: (request: ExampleRequest) => now.decide(supposedOf(request), request.isConnection),
+      old: (request: ExampleRequest) => decideExample(old, request),
+      now: (request: ExampleRequest) => decideExample(now, request),
     }
     const read = { old: old.headersRead, now: now.headersRead }
     const requests = compareModels(before, after, decide, read)
@@ -134,6 +135,12 @@ export function compare(before: Model, after: Model): SemanticDiff {
     old.close()
     now.close()
   }
+}
+
+/** Undefined where nobody has such a token now: an example must be one that can be sent. */
+export function decideExample(verdicts: Verdicts, request: ExampleRequest): Verdict | undefined {
+  const supposed = supposedOf(request)
+  return isGoodNow(supposed.identity) ? verdicts.decide(supposed, request.isConnection) : undefined
 }
 
 export function supposedOf(request: ExampleRequest): HypotheticalRequest {

@@ -54,17 +54,18 @@ with the functions of the gateway; prints the value of each condition.
 
 Tokens are not verified: the claims that you pass count for every policy that verifies
 tokens. Without claims, authentication that requires a token rejects the request. Only
-\`iss\` and \`aud\` are compared, if you pass them: a token from another issuer or for another
-audience is rejected, and Permissive policies do not expose its claims to rules. Without a
-certificate, a listener that requires one closes the connection. The source address is used
-as given, for the connection and for the request: X-Forwarded-For, trustedHops and the
-PROXY protocol are not applied. Headers are parsed according to the protocol of the
-request: whitespace around a value is removed in HTTP/1.1 and malformed in HTTP/2, which
-closes the stream (shown as 400). Rate limits and external authorization are not evaluated.
+\`iss\` and \`aud\` are compared, if you pass them: a token from another issuer or for
+another audience is rejected, and Permissive policies do not expose its claims to rules.
+Times must be numbers; whether they have passed is not checked. Without a certificate, a
+listener that requires one closes the connection. The source address is used as given,
+for the connection and for the request: X-Forwarded-For, trustedHops and the PROXY
+protocol are not applied. Headers are parsed according to the protocol of the request:
+whitespace around a value is removed in HTTP/1.1 and malformed in HTTP/2, which closes
+the stream (shown as 400). Rate limits and external authorization are not evaluated.
 Without a body, decisions of AI backend rules that depend on the model are not known, and
-neither are those of MCP rules. With an MCP message as the body, rules about tools, prompts
-and resources are evaluated, and so are pins; for \`tools/list\`, the pinned tools are listed
-as this caller sees them.
+neither are those of MCP rules. With an MCP message as the body, rules about tools,
+prompts and resources are evaluated, and so are pins; for \`tools/list\`, the pinned tools
+are listed as this caller sees them.
 
 With the CODE of a message, such as PC0203, it prints what the message means, with an example.
 

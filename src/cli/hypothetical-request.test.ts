@@ -141,6 +141,12 @@ describe('explain and tokens that a policy does not accept', () => {
     ['its audience', { aud: 'shop', sub: 'a' }, true],
     ['its audience among others', { aud: ['x', 'shop'], sub: 'a' }, true],
     ['another audience', { aud: ['x'], sub: 'a' }, false],
+    ['audiences that are no texts', { aud: ['shop', 1], sub: 'a' }, false],
+    ['times', { exp: 1, nbf: 0.5, iat: 1, sub: 'a' }, true],
+    ['an end that is no number', { exp: '4000000000', sub: 'a' }, false],
+    ['a beginning that is none', { nbf: null, sub: 'a' }, false],
+    ['milliseconds', { exp: 4_000_000_000_000, sub: 'a' }, false],
+    ['an end before the token was made', { exp: 1, iat: 2, sub: 'a' }, false],
   ] as const) {
     it(what, async () => {
       const said = async (mode: string) => {

@@ -54,6 +54,56 @@ async function answerTo(invariant: Readonly<Record<string, unknown>>) {
   return { code, ...suite.invariants[0]?.answer, diagnostics: suite.diagnostics }
 }
 
+const ELSEWHERE = `name: elsewhere
+config:
+  gateways: { default: { port: 4000 } }
+  routes:
+    - name: copied
+      matches: [{ path: { pathPrefix: /copied } }]
+      policies: { requestMirror: { backend: { backend: copies } } }
+      backends: [{ backend: own }]
+    - name: asked
+      matches: [{ path: { pathPrefix: /asked } }]
+      policies: { extAuthz: { backend: judge } }
+      backends: [{ backend: own }]
+    - name: direct
+      matches: [{ path: { pathPrefix: /direct } }]
+      policies:
+        directResponse:
+          conditional: [{ condition: "request.path == '/direct/now'", status: 200, body: hello }]
+      backends: [{ backend: own }]
+    - name: gone
+      matches: [{ path: { pathPrefix: /gone } }]
+      policies:
+        directResponse:
+          conditional: [{ condition: "request.path == '/gone/now'", status: 410, body: gone }]
+      backends: [{ backend: own }]
+  backends:
+    - { name: own, host: '127.0.0.1:8080' }
+    - { name: copies, host: '127.0.0.1:8081' }
+    - { name: judge, host: '127.0.0.1:8082' }
+invariants:
+`
+
+describe('portcullis prove, where requests do not take the way to their backend', () => {
+  const own = "backend.name == 'own'"
+  for (const [title, on, admitted, kind, why] of [
+    ['a backend that gets copies', { backend: 'copies' }, 'false', 'not known', /requestMirror of/],
+    ['a service that is asked', { backend: 'judge' }, 'false', 'not known', /extAuthz of/],
+    ['responses of the gateway itself', { route: 'direct' }, own, 'not known', /itself responds/],
+    ['errors of the gateway itself', { route: 'gone' }, own, 'proven', undefined],
+    ['a route without any', { route: 'copied' }, own, 'proven', undefined],
+  ] as const) {
+    it(`${title}: ${kind}`, async () => {
+      const text = `${ELSEWHERE}- ${JSON.stringify({ name: 'it', on, admitted })}\n`
+      const { out } = await runWith(['prove', '--format', 'json', write(text)])
+      const { answer } = JSON.parse(out).suites[0].invariants[0]
+      assert.equal(answer.kind, kind, JSON.stringify(answer))
+      if (why !== undefined) assert.match(answer.because[0].why, why)
+    })
+  }
+})
+
 describe('portcullis prove', () => {
   const admins = "'admin' in jwt.roles"
   const TEN = "cidr('10.0.0.0/8').containsIP(source.address)"
@@ -95,6 +145,24 @@ describe('portcullis prove', () => {
       { on: { route: 'admin' }, admitted: "jwt.sub.matches('^[a-z]+$')" },
       'refuted',
     ],
+    ['a time, which is a number', { on: { route: 'admin' }, admitted: 'jwt.exp >= 0' }, 'proven'],
+    [
+      'a time that tokens can have',
+      { on: { route: 'admin' }, admitted: 'jwt.exp < 5000000000' },
+      'refuted',
+    ],
+    [
+      'a time that no good token has any more',
+      { on: { route: 'admin' }, admitted: 'jwt.exp > 1000000000' },
+      'not known',
+    ],
+    [
+      'the last time that there is',
+      { on: { route: 'admin' }, admitted: 'jwt.exp <= 253402300798.5' },
+      'refuted',
+    ],
+    ['one that a token may lack', { on: { route: 'admin' }, admitted: '!has(jwt.nbf)' }, 'refuted'],
+    ['who a token is for', { on: { route: 'admin' }, admitted: "jwt.aud == 'a'" }, 'refuted'],
     [
       '`when` that cannot be evaluated does not apply',
       { on: { route: 'open' }, when: "request.headers['x'] == '1'", admitted: 'true' },

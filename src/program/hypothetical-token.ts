@@ -3,6 +3,7 @@ import type { IdentityVariable } from '../exchange/identity.ts'
 import type { Attached } from '../model/policy.ts'
 import type { Authentication } from '../policies/authentication/schema.ts'
 import type { JwtAuthentication } from '../policies/jwt-authentication/schema.ts'
+import { checkTimes, malformedClaim } from '../policies/jwt-authentication/verify.ts'
 import { IDENTIFYING } from '../reach/kinds.ts'
 
 export type SupposedIdentity = Readonly<Partial<Record<IdentityVariable, JsonObject>>>
@@ -54,5 +55,12 @@ function tokenRefusal(value: unknown, claims: JsonObject | undefined): string | 
     ({ audiences }) =>
       aud === undefined || audiences.length === 0 || audiences.some((one) => list.includes(one)),
   )
-  return isMeant ? undefined : `tokens for audience ${list.map(String).join(', ')} are not accepted`
+  if (!isMeant) return `tokens for audience ${list.map(String).join(', ')} are not accepted`
+  const malformed = malformedClaim(claims)
+  return malformed && `tokens are not accepted whose ${malformed.detail}`
+}
+
+/** Whether a token with these claims can be good now; one that was recorded need not be. */
+export function isGoodNow({ jwt }: SupposedIdentity): boolean {
+  return jwt === undefined || (malformedClaim(jwt) ?? checkTimes(jwt, 0, Date.now())) === undefined
 }

@@ -203,7 +203,7 @@ export function probeFor(
   const hops = example.isConnection ? 0 : hopsOf(tree)
   const readsPeer = JSON.stringify(tree).includes('networkAuthorization')
   const isBound = proxied === undefined && (hops === 0 || readsPeer)
-  if (isBound && isReading && !example.source.startsWith('127.')) return undefined
+  if (isBound && isReading && !isOurs(example.source)) return undefined
   // Whom the outermost proxy names is the client; each of the others adds one.
   const chain = Array.from({ length: hops }, (_, at) => (at === 0 ? example.source : '192.0.2.99'))
   const forwarded: [string, string][] = hops === 0 ? [] : [['x-forwarded-for', chain.join(', ')]]
@@ -211,6 +211,7 @@ export function probeFor(
   if (certificate === 'none such') return undefined
   const transport: Transport = {
     port,
+    ...(isBound && isReading ? { from: example.source } : {}),
     ...(proxied === undefined
       ? {}
       : { proxy: { version: versionFor(example, proxied), address: example.source } }),
@@ -257,6 +258,11 @@ export function probeFor(
       ...(apiKey === undefined ? {} : { apiKey: API_KEY }),
     },
   }
+}
+
+/** One that a client on this machine can come from. */
+function isOurs(address: string): boolean {
+  return address.startsWith('127.') && !/^127\.(?:0\.0\.0|255\.255\.255)$/.test(address)
 }
 
 /** As it is said; else one that is taken there. */

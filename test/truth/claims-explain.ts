@@ -1,6 +1,5 @@
-import { CERTIFICATES } from './credentials.ts'
+import { CERTIFICATES, claimsIn, isOutOfTime } from './credentials.ts'
 import { type Tree, walk } from './document.ts'
-import { ISSUERS } from './generate.ts'
 import type { Check, FalseClaim, Pair, Side } from './pair.ts'
 import { forwardedFor, gatewayAt, hopsOf, proxyProtocolOf } from './places.ts'
 import { describeProbe, portsOf } from './probes.ts'
@@ -44,7 +43,7 @@ function isExplainable(pair: Pair, { tree, outcomes }: Side, index: number): boo
   }
   const version = proxied?.['version'] ?? 'V2'
   if (proxy !== undefined && version !== 'All' && version !== `V${proxy.version}`) return false
-  if ((request.token ?? 'valid') !== 'valid') return false
+  if ((request.token ?? 'valid') !== 'valid' || isOutOfTime(request.claims)) return false
   if (tls?.certificate === 'stranger') return false
   const text = JSON.stringify(tree)
   // What a service says is not known to it, and that one cannot be asked is a denial.
@@ -65,9 +64,7 @@ function argsFor({ tree, file }: Side, probe: Probe): string[] | undefined {
   for (const [name, value] of headers) args.push('-H', `${name}: ${value}`)
   if (body !== undefined) args.push('--body', body)
   if (claims !== undefined) {
-    const inner = claims.slice(1, -1)
-    const issuer = /"iss":/.test(claims) ? '' : `"iss":"${ISSUERS[0]}",`
-    args.push('--claims', `{${issuer}"exp":4000000000${inner === '' ? '' : `,${inner}`}}`)
+    args.push('--claims', claimsIn(claims))
   }
   if (apiKey !== undefined) {
     const keys = apiKeysOf(tree)

@@ -1,6 +1,5 @@
-import { CERTIFICATES } from './credentials.ts'
+import { CERTIFICATES, claimsIn, isOutOfTime } from './credentials.ts'
 import { type Tree, writeYaml } from './document.ts'
-import { ISSUERS } from './generate.ts'
 import type { Check, FalseClaim, Pair } from './pair.ts'
 import { gatewayAt, proxyProtocolOf } from './places.ts'
 import { describeProbe, portsOf } from './probes.ts'
@@ -74,6 +73,7 @@ function isSayable({ probes, old }: Pair, index: number): boolean {
   // own address likewise. Neither is generated.
   if (request.host === undefined || request.host === '' || !/^\//.test(request.target)) return false
   if (status === 421 || tls?.certificate === 'stranger') return false
+  if (isOutOfTime(request.claims)) return false
   const names = request.headers.map(([name]) => name.toLowerCase())
   if (new Set(names).size < names.length) return false
   return /^[A-Z]+$/.test(request.method) && request.method !== 'CONNECT'
@@ -96,7 +96,7 @@ function caseOf({ probes, old }: Pair, index: number): Tree {
     host: host as string,
     headers: own,
     ...(body === undefined ? {} : { body }),
-    ...(claims === undefined ? {} : { as: claimsOf(claims) }),
+    ...(claims === undefined ? {} : { as: JSON.parse(claimsIn(claims)) as Tree }),
     ...(claims === undefined || token === undefined ? {} : { token }),
     ...(proxy === undefined ? {} : { from: proxy.address }),
     ...(tls === undefined ? {} : { sni: sentName(tls.sni) ?? false }),
@@ -105,9 +105,4 @@ function caseOf({ probes, old }: Pair, index: number): Tree {
       : { certificate: { subject: named.subject, names: [...named.names] } }),
     expect: status === 0 ? 'closed' : status,
   }
-}
-
-function claimsOf(text: string): Tree {
-  const parsed = JSON.parse(text) as Tree
-  return { iss: ISSUERS[0] as string, ...parsed }
 }

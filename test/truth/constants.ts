@@ -93,7 +93,9 @@ export function constantsOf(trees: readonly Tree[]): Constants {
     const last = path.at(-1)
     if (typeof value !== 'string') return
     if (last === 'condition') learn(value)
-    if (path.at(-2) === 'path' && path.includes('matches')) sets.paths.add(value)
+    if (path.at(-2) === 'path' && path.includes('matches') && last !== 'regex') {
+      sets.paths.add(value)
+    }
     if (last === 'method' && path.includes('matches')) sets.methods.add(value)
     if (last === 'hostname' || path.at(-2) === 'hostnames') {
       const name = value.replace(/^\*/, 'w')

@@ -58,15 +58,32 @@ export class Credentials {
     const key = `${kind} ${claims}`
     const known = this.#tokens.get(key)
     if (known !== undefined) return known
-    const exp = kind === 'expired' ? 1_000_000_000 : 4_000_000_000
-    const own = /"iss":/.test(claims) ? '' : `"iss":"${ISSUERS[0]}",`
-    const inner = claims.trim().slice(1, -1).trim()
-    const payload = `{${own}"exp":${exp}${inner === '' ? '' : `,${inner}`}}`
+    const written = claimsIn(claims)
+    const payload =
+      kind === 'expired' ? written.replace('"exp":4000000000', '"exp":1000000000') : written
     const made = signed(payload, kind === 'forged' ? this.#other.privateKey : this.#key.privateKey)
     if (this.#tokens.size > 5_000) this.#tokens.clear()
     this.#tokens.set(key, made)
     return made
   }
+}
+
+/**
+ * Whether the token is not good yet, or not any more: tools that are told claims take them for
+ * those of a token that is good now.
+ */
+export function isOutOfTime(claims = '{}'): boolean {
+  const { exp, nbf } = JSON.parse(claims) as { readonly exp?: unknown; readonly nbf?: unknown }
+  const now = Date.now() / 1000
+  return (typeof exp === 'number' && exp <= now) || (typeof nbf === 'number' && nbf > now)
+}
+
+/** Claims as the token has them. */
+export function claimsIn(written: string): string {
+  const inner = written.trim().slice(1, -1).trim()
+  const issuer = /"iss":/.test(written) ? '' : `"iss":"${ISSUERS[0]}"`
+  const until = /"exp":/.test(written) ? '' : '"exp":4000000000'
+  return `{${[issuer, until, inner].filter((part) => part !== '').join()}}`
 }
 
 function signed(payload: string, key: KeyObject): string {

@@ -187,6 +187,37 @@ const claim: Maker = (random) => {
   }
 }
 
+/** Claims that the gateway itself reads of tokens. */
+const registered: Maker = (random) => {
+  const bound = random.pick(['0', '100', '1800000000', '3999999999', '4000000000', '4000000001'])
+  switch (random.int(5)) {
+    case 0:
+      return `has(jwt.${random.pick(['exp', 'nbf', 'iat', 'aud', 'iss'])})`
+    case 1:
+      return text('jwt.iss', ['https://i.test', 'https://j.test', 'https://'])(random)
+    case 2:
+      return random.chance(0.5)
+        ? `'x' in jwt.aud`
+        : `jwt.aud == ${random.pick(["'x'", "['x']", '1'])}`
+    default:
+      return `jwt.${random.pick(['exp', 'exp', 'nbf', 'iat'])} ${random.pick(ORDER)} ${random.chance(0.1) ? "'x'" : bound}`
+  }
+}
+
+/** Too long to be shown whole: what tells two of them apart is at the end. */
+const long: Maker = (random) => {
+  const list = ['/c', '/d', '/e', '/f', '/g', '/h', '/i', '/j', random.pick(PATHS)]
+  const listed = `[${list.map(quote).join(', ')}]`
+  switch (random.int(3)) {
+    case 0:
+      return `${listed}.exists(p, request.path.startsWith(p))`
+    case 1:
+      return `${listed}.exists(p, request.path == p)`
+    default:
+      return `request.headers['x-a'].lowerAscii() == '${'x'.repeat(90)}${random.pick(['1', '2'])}'`
+  }
+}
+
 const fallback: Maker = (random) => {
   const instead = quote(random.pick(NAMES))
   const attribute = random.pick(['jwt.sub', 'jwt.tenant', "request.headers['x-a']"])
@@ -259,6 +290,8 @@ function makers(scope: Scope): readonly (readonly [number, Maker])[] {
     [2 * token, nested],
     [2 * token, groups],
     [3 * token, claim],
+    [0.3 * token, registered],
+    [0.1, long],
     [scope.hasApiKey ? 2 : 0.05, text('apiKey.user', ['robot', 'rob', 'alice'])],
     [0.4, place],
     [0.02, fallback],
@@ -307,6 +340,8 @@ export function nearby(random: Random, text: string): string {
     (own) => own.replace(/'(alice|bob|al|carol)'/, () => quote(random.pick(NAMES))),
     (own) => own.replace(/'(eng|ops|banned|admin)'/, () => quote(random.pick(GROUPS))),
     (own) => own.replace('startsWith', 'endsWith'),
+    (own) => own.replace(/'\/[^']*'\]/, () => `${quote(random.pick(PATHS))}]`),
+    (own) => own.replace(/(x{90})[12]/, (_, same: string) => `${same}${random.pick(['1', '2'])}`),
     (own) => own.replace(/cidr\('[^']*'\)/, () => `cidr('${random.pick(NETWORKS)}')`),
   ]
   for (let i = 0; i < 12; i++) {

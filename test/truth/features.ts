@@ -137,6 +137,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
     share: 0.004,
     add: (random, tree) => {
       const limited = random.chance(0.3) ? withHttp(tree, { maxBufferSize: 32 }) : tree
+      if (random.chance(0.3)) return withPolicies(random, limited, 0.3, () => keeping(random))
       return withRules(random, limited, 0.35, (text, isConnection) => {
         if (isConnection) return undefined
         const read = random.pick([
@@ -153,6 +154,10 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
         return `${first} ${random.pick(['&&', '||'])} ${second}`
       })
     },
+    change: (random, tree) =>
+      JSON.stringify(tree).includes('maxBufferSize')
+        ? withPolicies(random, tree, 0.3, () => keeping(random))
+        : undefined,
   },
   /** A second backend, which gets no share; its rules decide about nothing. */
   weights: {
@@ -262,6 +267,19 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
     },
   },
   ...SERVICES,
+}
+
+/** The body is kept for what is no rule, and is not called by its name. */
+function keeping(random: Random): Tree {
+  const text = random.pick([
+    'string(request.body)',
+    'string(request        .body)',
+    'request.with(r, string(r.body))',
+    'cel.bind(r, request, string(r.body))',
+  ])
+  return random.chance(0.5)
+    ? { transformations: { request: { set: { 'x-kept': text } } } }
+    : { retry: { attempts: 2, condition: `${text} == 'x'` } }
 }
 
 function harmless(random: Random): Tree {

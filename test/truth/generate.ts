@@ -272,20 +272,28 @@ function route(making: Making, index: number, gateways: readonly string[]): Tree
   return own
 }
 
+const PATTERNS = ['/a', '/a.*', '/a(/.*)?', '/(a|b)', '/.*', '/[a-z]+/x', '/admin.*', '(?i)/A']
+
 export function match(random: Random): Tree {
   const own: Record<string, Json> = {}
   if (random.chance(0.75)) {
     const path = random.pick(PATHS)
     const kind = random.pick(['exact', 'pathPrefix', 'pathPrefix'])
-    own['path'] = { [kind]: kind === 'pathPrefix' && path !== '/' ? path.replace(/\/$/, '') : path }
+    own['path'] = random.chance(0.08)
+      ? { regex: random.pick(PATTERNS) }
+      : { [kind]: kind === 'pathPrefix' && path !== '/' ? path.replace(/\/$/, '') : path }
   }
   if (random.chance(0.15)) own['method'] = random.pick(['GET', 'POST'])
   if (random.chance(0.15)) {
-    own['headers'] = [
-      { name: random.pick(['x-a', 'x-b']), value: { exact: random.pick(['1', '2']) } },
-    ]
+    const value = random.chance(0.2)
+      ? { regex: random.pick(['[0-9]', '1|2', '.*', '(?i)GOLD']) }
+      : { exact: random.pick(['1', '2']) }
+    own['headers'] = [{ name: random.pick(['x-a', 'x-b', 'x-a', 'X-B']), value }]
   }
-  if (random.chance(0.06)) own['query'] = [{ name: 'q', value: { exact: '1' } }]
+  if (random.chance(0.06)) {
+    const value = random.chance(0.3) ? { regex: '[0-9]+' } : { exact: '1' }
+    own['query'] = [{ name: 'q', value }]
+  }
   return Object.keys(own).length === 0 ? { path: { pathPrefix: '/' } } : own
 }
 

@@ -122,7 +122,8 @@ function requestFor(
   const own =
     hosts.length > 0 && random.chance(0.75) ? random.pick(hosts) : random.pick(constants.hosts)
   const host = isPlain ? own : nearHost(random, own)
-  const written = Object.values((match?.['path'] ?? {}) as Tree)[0] as string | undefined
+  const { regex: _, ...fixed } = (match?.['path'] ?? {}) as Tree
+  const written = Object.values(fixed)[0] as string | undefined
   const path = written !== undefined && random.chance(0.5) ? written : random.pick(constants.paths)
   const target = isPlain ? (path.startsWith('/') ? path : '/') : nearPath(random, path)
   const wantedQuery = match?.['query'] === undefined ? random.pick(constants.queries) : 'q=1'
@@ -198,7 +199,7 @@ function decorated(
   if (text.includes('"basicAuth"') && request.claims === undefined && random.chance(0.7)) {
     headers.push(['authorization', `Basic ${btoa(random.pick(PASSWORDS))}`])
   }
-  const body = text.includes('request.body') && random.chance(0.7) ? random.pick(BODIES) : undefined
+  const body = /\.body\b/.test(text) && random.chance(0.7) ? random.pick(BODIES) : undefined
   const own = { ...request, method, headers, ...(body === undefined ? {} : { body }) }
   return text.includes('"ai":') && random.chance(0.35) ? modelCall(random, own) : own
 }

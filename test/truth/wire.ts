@@ -6,6 +6,8 @@ import { askHttp2 } from './http2-link.ts'
 /** How a client comes: which port, through which load balancer, with which TLS. */
 export interface Transport {
   readonly port: number
+  /** An address of this machine; the usual one otherwise. */
+  readonly from?: string
   readonly proxy?: { readonly version: 1 | 2; readonly address: string }
   readonly tls?: {
     readonly sni: string | undefined
@@ -100,9 +102,13 @@ export class Link {
 
   /** Undefined where nobody lets it in. */
   static open(transport: Transport, credentials: Credentials): Promise<Link | undefined> {
-    const { port, proxy, tls, isHttp2 } = transport
+    const { port, from, proxy, tls, isHttp2 } = transport
     return new Promise((resolve, reject) => {
-      const socket = connect({ port, host: '127.0.0.1' })
+      const socket = connect({
+        port,
+        host: '127.0.0.1',
+        ...(from === undefined ? {} : { localAddress: from }),
+      })
       const late = setTimeout(() => {
         socket.destroy()
         reject(

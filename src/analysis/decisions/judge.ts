@@ -162,7 +162,9 @@ function knownAt(
     if (steps === undefined) continue
     if (fact.kind === 'unset') known.unset(steps)
     else if (fact.kind === 'set') known.present(steps)
-    else if (fact.isSet && fact.values.length === 1) known.set(steps, fact.values[0] ?? null)
+    else if (fact.kind === 'number') {
+      if (fact.isSet) known.present(steps)
+    } else if (fact.isSet && fact.values.length === 1) known.set(steps, fact.values[0] ?? null)
   }
   if (stage === 'connection') {
     recorded.setConnection(known)

@@ -1,7 +1,9 @@
 import type { Read } from '../../cel/check/reads.ts'
+import { compile, STAGES } from '../../cel/index.ts'
 import type { AiProvider, Backend } from '../../model/backend.ts'
 import { hashOf } from '../../model/hash.ts'
 import { canonicalJson } from '../../model/json.ts'
+import type { ValidPolicy } from '../../model/policy.ts'
 import { conditionsAt, type Point } from '../points.ts'
 import { ACCOUNTS, WITHOUT_MEANING } from './accounts.ts'
 import type { Entry } from './entries.ts'
@@ -32,18 +34,45 @@ export const READ_BODY = 'request.body'
 export function readsBody(point: Point): boolean {
   const { stage, effective } = point
   if (stage === 'connection') return false
-  const isRead = ({ variable, fields: [field] }: Read) =>
-    variable === 'request' && (field === undefined || field === 'body')
-  if (conditionsAt(point).some(({ reads }) => reads.some(isRead))) return true
-  // Expressions of other policies are told by their texts, in some of which it is only mentioned.
+  if (conditionsAt(point).some(({ reads }) => reads.some(isOfBody))) return true
   return [...effective].some(
-    ([kind, policies]) => !AFTERWARDS.has(kind) && BODY.test(JSON.stringify(policies)),
+    ([kind, policies]) => !AFTERWARDS.has(kind) && policies.some(hasBodyExpression),
   )
 }
 
-const BODY = /\brequest\b\W{1,6}body\b/
 /** What they cannot keep is not set for them. */
 const AFTERWARDS: ReadonlySet<string> = new Set(['accessLog', 'tracing'])
+
+/** The whole of `request` may be asked for anything in it, by another name. */
+function isOfBody({ variable, fields: [field] }: Read): boolean {
+  return variable === 'request' && (field === undefined || field === 'body')
+}
+
+const BODY_EXPRESSIONS = new WeakMap<ValidPolicy, boolean>()
+
+/** Whether any text in the policy is an expression that reads the body. */
+function hasBodyExpression(policy: ValidPolicy): boolean {
+  const known = BODY_EXPRESSIONS.get(policy)
+  if (known !== undefined) return known
+  const found = [...textsIn(policy.value)].some(readsBodyAs)
+  BODY_EXPRESSIONS.set(policy, found)
+  return found
+}
+
+function* textsIn(value: unknown): Generator<string> {
+  if (typeof value === 'string') yield value
+  else if (typeof value === 'object' && value !== null) {
+    for (const member of Object.values(value)) yield* textsIn(member)
+  }
+}
+
+/** Which texts are expressions, and of which stage, is for their policies to know: any may be. */
+function readsBodyAs(text: string): boolean {
+  if (!/\brequest\b/.test(text)) return false
+  const read = Object.values(STAGES).flatMap((stage) => compile(text, stage).expression ?? [])
+  if (read.length === 0) return /\brequest\b\W{1,6}body\b/.test(text)
+  return read.some(({ reads }) => reads.some(isOfBody))
+}
 
 /**
  * What backends that look into requests serve: calls that their provider has, or that can be

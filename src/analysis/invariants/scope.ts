@@ -66,6 +66,28 @@ function reaches(action: RouteRule['action'], backend: string | undefined): bool
   return action.kind === 'forward' && action.backends.some((ref) => ref.backend === backend)
 }
 
+/**
+ * Where else the backend of the scope gets something from, in words: copies of requests, or
+ * questions about them. No rule of a route is asked about those.
+ */
+export function otherUses(model: Model, { backend }: InvariantScope): readonly string[] {
+  if (backend === undefined) return []
+  const found = new Set<string>()
+  const visit = (value: unknown, owner: string): void => {
+    if (typeof value !== 'object' || value === null) return
+    const { kind, policy } = value as { readonly kind?: unknown; readonly policy?: unknown }
+    const isPolicy = typeof kind === 'string' && typeof policy === 'string'
+    const by = isPolicy ? `${kind} of \`${policy}\`` : owner
+    for (const [key, member] of Object.entries(value)) {
+      if (key === 'backend' && member === backend && by !== '') found.add(by)
+      else visit(member, by)
+    }
+  }
+  visit([model.frontend, model.gateways, model.routes, model.tcpRoutes], '')
+  for (const one of model.backends) visit(one, `backend \`${one.name}\``)
+  return [...found].map((by) => `\`${backend}\` also receives what ${by} sends`)
+}
+
 /** Names of a scope that the Model does not have, with those that it has. */
 export function unknownNames(model: Model, scope: InvariantScope): readonly UnknownName[] {
   const listeners = model.gateways.flatMap(({ name, listeners }) => [

@@ -8,7 +8,8 @@ import type { RouteRule } from '../../model/route.ts'
 import type { Authorization } from '../../policies/schema.ts'
 import { IDENTIFYING } from '../../reach/kinds.ts'
 import { ruleKind } from '../../reach/points.ts'
-import { type InvariantScope, type Reach, reachOf } from './scope.ts'
+import { pointsOf } from '../points.ts'
+import { type InvariantScope, otherUses, type Reach, reachOf } from './scope.ts'
 
 /** What must be true of every request that is admitted. */
 export interface Invariant {
@@ -59,7 +60,11 @@ export function suppose(model: Model, invariant: Invariant): Supposition {
       ...[...reach.routes.values()].flatMap(({ listeners }) => listeners),
     ]),
     places: rules.reduce((sum, count) => sum + count, reach.streams.size),
-    unclear: [...unclearPlaces(reach, form)],
+    unclear: [
+      ...unclearPlaces(reach, form),
+      ...ownResponses(model, reach, form, on),
+      ...otherUses(model, on).map((why) => ({ listener: '', route: '', why })),
+    ],
   }
 }
 
@@ -155,6 +160,26 @@ function authenticators(policies: readonly Attached[], { reads }: Form): readonl
     IDENTIFYING.get(kind)?.some((variable) => reads.has(variable)),
   )
   return [...new Set(found.map(({ policy }) => policy))]
+}
+
+/** A response of the gateway itself comes before any backend is chosen: the rule is not reached. */
+function* ownResponses(
+  model: Model,
+  { routes }: Reach,
+  { section }: Form,
+  { backend }: InvariantScope,
+): Generator<Unclear> {
+  if (section === 'traffic' || backend !== undefined) return
+  for (const { stage, where, replies } of pointsOf(model)) {
+    const { route, rule, gateway, listener } = where
+    if (stage !== 'traffic' || route === undefined || rule === undefined) continue
+    const door = `${gateway.name}/${listener.name}`
+    const own = routes.get(route)
+    if (own === undefined || !own.listeners.includes(door) || !own.rules.includes(rule)) continue
+    if (replies !== 'untold' && replies.every(({ isError }) => isError)) continue
+    const why = 'the gateway itself responds to requests, and the condition reads the backend'
+    yield { listener: door, route: route.name, why }
+  }
 }
 
 function* unclearPlaces({ routes, streams }: Reach, form: Form): Generator<Unclear> {

@@ -22,6 +22,15 @@ export type Fact =
   | { readonly kind: 'set' }
   /** One of these, where it is set. */
   | { readonly kind: 'values'; readonly values: readonly Value[]; readonly isSet: boolean }
+  /** A number of these, where it is set. */
+  | { readonly kind: 'number'; readonly range: NumberRange; readonly isSet: boolean }
+
+export interface NumberRange {
+  readonly min: number
+  readonly max: number
+  /** For examples, where it is as good as any other. */
+  readonly liked: number
+}
 
 /** By the name of the attribute, as `nameOf` writes it. */
 export type Facts = ReadonlyMap<string, Fact>
@@ -253,7 +262,7 @@ export class AttributeTree {
   #mayLack(steps: readonly string[], above: Node | undefined): boolean {
     const fact = this.#facts.get(nameOf(steps))
     if (fact?.kind === 'unset') return true
-    if (fact?.kind === 'set' || (fact?.kind === 'values' && fact.isSet)) return false
+    if (fact?.kind === 'set' || fact?.isSet === true) return false
     if (above === undefined) return !this.#isAlwaysSet(steps[0] as string)
     const { type } = above
     return type.kind !== 'struct' || type.fields.get(steps.at(-1) as string)?.set !== 'always'
@@ -279,9 +288,14 @@ export class AttributeTree {
     const fact = this.#facts.get(nameOf(node.steps))
     if (fact?.kind === 'unset') return [{ kind: 'absent' }]
     const found: Possibility[] = node.mayLack ? [{ kind: 'absent' }] : []
-    const values = fact?.kind === 'values' ? fact.values : valuesFor(node)
+    const values =
+      fact?.kind === 'values'
+        ? fact.values
+        : fact?.kind === 'number'
+          ? numbersWithin(node, fact.range)
+          : valuesFor(node)
     for (const value of values) found.push({ kind: 'value', value })
-    if (fact?.kind === 'values') return found
+    if (fact?.kind === 'values' || fact?.kind === 'number') return found
     const { kind } = node.type
     if (kind === 'map' || kind === 'struct' || (kind === 'json' && node.hasMembers)) {
       found.push({ kind: 'map' })
@@ -370,12 +384,21 @@ function textValues(node: Node): readonly string[] {
   return node.texts.values
 }
 
-function numberValues({ asks }: Node, domain: NumberDomain): readonly Value[] {
+function numbersWithin(node: Node, { liked, min, max }: NumberRange): readonly Value[] {
+  const domain = { hasFractions: true, hasNaN: false, min, max }
+  return [...new Set([liked, ...numberValues(node, domain, [min, liked, max])])]
+}
+
+function numberValues(
+  { asks }: Node,
+  domain: NumberDomain,
+  bounds: readonly number[] = [],
+): readonly Value[] {
   const asked = asks.flatMap(({ equal = [], bound }) => {
     const numbers = equal.filter(isNumber)
     return bound === undefined ? numbers : [...numbers, bound]
   })
-  return numbersFor(asked, domain)
+  return numbersFor([...asked, ...bounds], domain)
 }
 
 function lastStep({ steps }: Node): string {

@@ -1,11 +1,11 @@
 import type { Term } from '../../cel/check/term.ts'
-import { show } from '../../cel/values/show.ts'
+import { valueKey } from './value-key.ts'
 
 /** One text for terms that come to the same for every request: what they are, not how written. */
 export function termKey(term: Term): string {
   switch (term.kind) {
     case 'constant':
-      return `${term.type.kind} ${show(term.value)}`
+      return `${term.type.kind} ${valueKey(term.value)}`
     case 'invalid':
       return `invalid ${JSON.stringify(term.reason)}`
     case 'variable':

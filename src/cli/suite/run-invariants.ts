@@ -1,10 +1,11 @@
+import type { ExampleRequest } from '../../analysis/diff/example.ts'
 import { type Answer, prove } from '../../analysis/invariants/prove.ts'
 import { unknownNames } from '../../analysis/invariants/scope.ts'
 import type { Invariant } from '../../analysis/invariants/suppose.ts'
 import type { Diagnostic, Origin } from '../../diagnostics/diagnostic.ts'
 import { nearestName } from '../../diagnostics/nearest.ts'
 import type { Model } from '../../model/model.ts'
-import { supposedOf } from '../diff.ts'
+import { decideExample } from '../diff.ts'
 import { openVerdicts } from '../verdicts.ts'
 
 export interface InvariantResult {
@@ -34,8 +35,7 @@ export function runInvariants(
 function open(model: Model) {
   const verdicts = openVerdicts(model)
   return {
-    decide: (request: Parameters<typeof supposedOf>[0]) =>
-      verdicts.decide(supposedOf(request), request.isConnection),
+    decide: (request: ExampleRequest) => decideExample(verdicts, request),
     close: () => verdicts.close(),
   }
 }

@@ -13,6 +13,9 @@ import {
   withoutSlash,
 } from './identity-providers.ts'
 
+/** The end of the year 9999; dates in tokens beyond it are milliseconds by mistake. */
+export const LAST_DATE = 253_402_300_799
+
 const issuer = () => z.string().min(1).max(2048).describe('The required `iss` of tokens.')
 
 const audiences = () =>

@@ -3,6 +3,7 @@ import type { JsonObject, Value } from '../../cel/values/value.ts'
 import { freeze } from '../../model/freeze.ts'
 import type { KeySource, VerificationKey, VerificationKeys } from './keys.ts'
 import { isRefusal, quote, type Refusal, refuse } from './refusal.ts'
+import { LAST_DATE } from './schema.ts'
 import { type CompactJws, parseToken, readClaims } from './token.ts'
 
 /** An issuer whose tokens are taken, and what they must have. */
@@ -108,8 +109,20 @@ function checkClaims(
   { audiences, requiredClaims, leeway }: Omit<Provider, 'keys'>,
   now: number,
 ): Refusal | undefined {
-  const { exp, nbf, iat } = claims
-  if (exp === undefined) return refuse('missing-claim', 'exp is missing')
+  if (claims['exp'] === undefined) return refuse('missing-claim', 'exp is missing')
+  const fault = checkDates(claims) ?? checkTimes(claims, leeway, now) ?? checkOrder(claims)
+  if (fault !== undefined) return fault
+  const missing = requiredClaims.find((name) => !Object.hasOwn(claims, name))
+  if (missing !== undefined) return refuse('missing-claim', `${missing} is missing`)
+  return checkAudience(claims['aud'], audiences)
+}
+
+/** Why no time at all is one at which a token with these claims is good. */
+export function malformedClaim(claims: JsonObject): Refusal | undefined {
+  return checkDates(claims) ?? checkOrder(claims) ?? checkAudience(claims['aud'], [])
+}
+
+function checkDates({ exp, nbf, iat }: JsonObject): Refusal | undefined {
   for (const [name, date] of [
     ['exp', exp],
     ['nbf', nbf],
@@ -119,21 +132,26 @@ function checkClaims(
       return refuse('bad-claim', `${name} is ${quote(date)}, not a time in seconds`)
     }
   }
-  const expired = now - ((exp as number) * 1000 + leeway)
-  if (expired >= 0) return refuse('expired', `${seconds(expired)} ago`)
-  const early = ((nbf as number | undefined) ?? 0) * 1000 - leeway - now
-  if (early > 0) return refuse('not-yet-valid', `valid in ${seconds(early)}`)
-  // A clock that is ahead is no reason to refuse; a token that ends before it began is none.
-  if (iat !== undefined && (iat as number) > (exp as number)) {
-    return refuse('bad-claim', 'iat is after exp')
-  }
-  const missing = requiredClaims.find((name) => !Object.hasOwn(claims, name))
-  if (missing !== undefined) return refuse('missing-claim', `${missing} is missing`)
-  return checkAudience(claims['aud'], audiences)
+  return undefined
 }
 
-/** The end of the year 9999; beyond it are milliseconds by mistake. */
-const LAST_DATE = 253_402_300_799
+/** Of claims whose dates are numbers. */
+export function checkTimes(
+  { exp, nbf }: JsonObject,
+  leeway: number,
+  now: number,
+): Refusal | undefined {
+  const expired = exp === undefined ? -1 : now - ((exp as number) * 1000 + leeway)
+  if (expired >= 0) return refuse('expired', `${seconds(expired)} ago`)
+  const early = ((nbf as number | undefined) ?? 0) * 1000 - leeway - now
+  return early > 0 ? refuse('not-yet-valid', `valid in ${seconds(early)}`) : undefined
+}
+
+/** A clock that is ahead is no reason to refuse; a token that ends before it began is none. */
+function checkOrder({ exp, iat }: JsonObject): Refusal | undefined {
+  if (iat === undefined || exp === undefined || (iat as number) <= (exp as number)) return undefined
+  return refuse('bad-claim', 'iat is after exp')
+}
 
 /** RFC 7519 §2: seconds since 1970, with a fraction if need be. Never a string or Infinity. */
 function isNumericDate(value: Value): value is number {

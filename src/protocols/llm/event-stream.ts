@@ -8,7 +8,8 @@ export interface EventStreamMessage {
   readonly payload: Uint8Array
 }
 
-const MAX_MESSAGE = 16 * 1024 * 1024
+/** Messages are pieces of text; nothing that is longer is read at once. */
+const MAX_MESSAGE = 1024 * 1024
 /** Length of all, length of the headers, and the checksum of these two. */
 const PRELUDE = 12
 const CHECKSUM = 4
