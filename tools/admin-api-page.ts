@@ -27,7 +27,7 @@ The gateway serves the admin API at \`config.adminAddr\`, \`localhost:15000\` by
 
 The API is plain HTTP: if other machines use it, put a TLS proxy in front of it. So that no page in a browser can use the API in your name, requests must have localhost, an IP address, the name of the machine or that of \`redirectUri\` as their host (421 otherwise), requests from pages of other origins are rejected with 403, and bodies need their content type. A body has at most 8 MiB and at most 64 levels of nesting.
 
-Every operation requires a role: \`viewer\` reads, \`editor\` also changes the configuration, \`admin\` also changes the process. The token has the role \`admin\`, and so has everyone on this machine unless a token or \`config.adminAuth\` is set; the roles of users who sign in follow from their claims. Every write is logged with \`audit\`: who made it, with which role, what was changed, and the status.
+Every operation requires a role: \`viewer\` reads, \`editor\` also changes the configuration, \`admin\` also changes the process. The token has the role \`admin\`, and so has everyone on this machine unless a token or \`config.adminAuth\` is set; the roles of users who sign in follow from their claims. Every write is logged with \`audit\`, whatever the log level is: who made it, with which role, what was changed, the status, and the revision that it stored.
 
 ## Secrets
 
