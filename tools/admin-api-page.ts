@@ -51,6 +51,7 @@ With \`--admin URL\`, a URL or \`host:port\`, these commands read what a running
 | \`test FILE\` | runs the cases of a test file against it (role \`editor\`) | POST /api/policies/test |
 | \`diff NEW\` | compares it with a file | GET /api/config/effective, POST /api/policies/diff |
 | \`replay --new FILE\` | decides the recorded requests with a file | GET /api/config/effective, POST /api/policies/replay |
+| \`config\` | shows and changes the configuration: \`get\`, \`edits\`, \`fields\`, \`history\`, \`apply\`, \`delete\`, \`revert\`, \`rollback\` | /api/config |
 | \`validate [FILE]\` | reports what is wrong with a file, as that gateway would, or with what it serves | POST /api/config/validate, GET /api/diagnostics |
 
 ## Operations

@@ -4,6 +4,7 @@ import type { FieldOrigin, Resource } from '../api/shapes.ts'
 import { useApi } from '../api/use-api.ts'
 import { Loading, Problem } from '../parts/states.tsx'
 import { Tag } from '../parts/tags.tsx'
+import { WideTable } from '../parts/wide-table.tsx'
 import { fieldName } from './field-name.ts'
 
 /** Which fields are those of the file, and which were edited, when and by whom. */
@@ -32,21 +33,19 @@ export function Provenance({ resource }: { readonly resource: Resource }) {
 
 function Fields({ fields }: { readonly fields: readonly FieldOrigin[] }) {
   return (
-    <Table.ScrollContainer minWidth={320}>
-      <Table>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Field</Table.Th>
-            <Table.Th>From</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {fields.map((one) => (
-            <Row key={one.field} origin={one} />
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <WideTable label="Fields" minWidth={320}>
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>Field</Table.Th>
+          <Table.Th>From</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {fields.map((one) => (
+          <Row key={one.field} origin={one} />
+        ))}
+      </Table.Tbody>
+    </WideTable>
   )
 }
 
