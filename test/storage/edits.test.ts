@@ -254,6 +254,33 @@ describe('edits by the admin API', { skip: SKIPPED }, () => {
     await only.remove()
   })
 
+  it('are none where the mode is readonly, though there is a database', async () => {
+    const config = { storage: { mode: 'readonly' } }
+    const own = await startGateway(await server.database(), { config })
+    try {
+      const said = (await own.api('GET', '/config')).json['mode']
+      assert.equal(said, 'readonly')
+      for (const [method, path, body] of [
+        ['PUT', '/config/resources/routes/new', direct('new', 200)],
+        ['DELETE', HOME, undefined],
+        [
+          'POST',
+          '/config/changes',
+          { changes: [{ action: 'delete', kind: 'routes', id: 'home' }] },
+        ],
+        ['POST', '/config/rollback', { revision: 0 }],
+        ['POST', '/config/rotate', {}],
+      ] as const) {
+        const reply = await own.api(method, path, body, { 'if-match': '*' })
+        assert.equal(reply.status, 403, `${method} ${path}: ${reply.text}`)
+        assert.match(reply.text, /this gateway is read-only: edit its file, or set/)
+      }
+      assert.equal(await own.get('/home'), 200)
+    } finally {
+      await own.remove()
+    }
+  })
+
   it('respond as the OpenAPI document says, whatever the operation', () => {
     for (const operation of [
       'PUT /api/config/resources/{kind}/{id}',
