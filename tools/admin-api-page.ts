@@ -27,7 +27,7 @@ The gateway serves the admin API at \`config.adminAddr\`, \`localhost:15000\` by
 
 The API is plain HTTP: if other machines use it, put a TLS proxy in front of it. So that no page in a browser can use the API in your name, requests must have localhost, an IP address, the name of the machine or that of \`redirectUri\` as their host (421 otherwise), requests from pages of other origins are rejected with 403, and bodies need their content type. A body has at most 8 MiB and at most 64 levels of nesting.
 
-Every operation requires a role: \`viewer\` reads, \`editor\` also changes the configuration, \`admin\` also changes the process. The token has the role \`admin\`, and so has everyone on this machine unless a token or \`config.adminAuth\` is set; the roles of users who sign in follow from their claims. Every write is logged with \`audit\`: who made it, with which role, what was changed, and the status.
+Every operation requires a role: \`viewer\` reads, \`editor\` also changes the configuration, \`admin\` also changes the process. The token has the role \`admin\`, and so has everyone on this machine unless a token or \`config.adminAuth\` is set; the roles of users who sign in follow from their claims. Every write is logged with \`audit\`, whatever the log level is: who made it, with which role, what was changed, the status, and the revision that it stored.
 
 ## Secrets
 
@@ -51,6 +51,7 @@ With \`--admin URL\`, a URL or \`host:port\`, these commands read what a running
 | \`test FILE\` | runs the cases of a test file against it (role \`editor\`) | POST /api/policies/test |
 | \`diff NEW\` | compares it with a file | GET /api/config/effective, POST /api/policies/diff |
 | \`replay --new FILE\` | decides the recorded requests with a file | GET /api/config/effective, POST /api/policies/replay |
+| \`config\` | shows and changes the configuration: \`get\`, \`edits\`, \`fields\`, \`history\`, \`apply\`, \`delete\`, \`revert\`, \`rollback\` | /api/config |
 | \`validate [FILE]\` | reports what is wrong with a file, as that gateway would, or with what it serves | POST /api/config/validate, GET /api/diagnostics |
 
 ## Operations

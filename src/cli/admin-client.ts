@@ -42,19 +42,51 @@ async function ask(
   patience: number,
   sent?: object,
 ): Promise<object | string> {
+  const content =
+    sent === undefined
+      ? {}
+      : { method: 'POST', body: JSON.stringify(sent), type: 'application/json' }
+  const reply = await callAdmin(admin, { path, ...content }, environment, patience)
+  return typeof reply === 'string' ? reply : (JSON.parse(reply.text) as object)
+}
+
+interface AdminCall {
+  readonly method?: string
+  readonly path: string
+  readonly body?: string
+  /** The content type of the body. */
+  readonly type?: string
+  readonly ifMatch?: string
+}
+
+interface AdminReply {
+  readonly text: string
+  readonly etag: string | null
+}
+
+/** What an operation of the admin API responds, or why it cannot be had. */
+export async function callAdmin(
+  admin: string,
+  { method = 'GET', path, body, type, ifMatch }: AdminCall,
+  environment: Environment,
+  patience = PATIENCE,
+): Promise<AdminReply | string> {
   const url = urlOf(admin, path)
   if (url === undefined) return `${admin} is neither a URL nor a host:port address`
   const { [TOKEN]: token } = environment
   const headers = {
     ...(token === undefined ? {} : { authorization: `Bearer ${token.trim()}` }),
-    ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(type === undefined ? {} : { 'content-type': type }),
+    ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
   }
   const signal = AbortSignal.timeout(patience)
-  const content = sent === undefined ? {} : { method: 'POST', body: JSON.stringify(sent) }
+  const content = body === undefined ? {} : { body }
   try {
-    const response = await fetch(url, { ...content, headers, signal })
-    const body = (await response.json()) as { readonly detail?: string }
-    return response.ok ? body : (body.detail ?? `${admin} responded with ${response.status}`)
+    const response = await fetch(url, { method, ...content, headers, signal })
+    const text = await response.text()
+    if (response.ok) return { text, etag: response.headers.get('etag') }
+    const { detail } = JSON.parse(text) as { readonly detail?: string }
+    return detail ?? `${admin} responded with ${response.status}`
   } catch (error) {
     const { cause, message } = error as Error
     const why = cause instanceof Error ? sentenceOf(cause) : message

@@ -1,6 +1,7 @@
 import { nearestName } from '../diagnostics/nearest.ts'
 import { audit } from './audit.ts'
 import { completionOf } from './completion.ts'
+import { config } from './config.ts'
 import { convert } from './convert.ts'
 import type { Command, Terminal } from './define.ts'
 import { diff } from './diff.ts'
@@ -39,6 +40,7 @@ export const COMMANDS: readonly Command[] = [
   replay,
   suggest,
   why,
+  config,
   audit,
   pin,
   convert,

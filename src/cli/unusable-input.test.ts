@@ -93,6 +93,8 @@ const USES: Readonly<Record<string, (file: string) => readonly (readonly string[
     ['suggest', '--decisions', at('empty.yaml'), '-f', file],
   ],
   why: (file) => [['why', '--decisions', file]],
+  // It sends a file as it is: test/storage/attacks.test.ts.
+  config: () => [],
   audit: (file) => [
     ['audit', 'verify', file],
     ['audit', 'head', file],

@@ -32,6 +32,8 @@ export interface Logger {
   readonly info: Write
   readonly debug: Write
   readonly trace: Write
+  /** Written whatever the level and the share are: who changed what must not depend on them. */
+  readonly audit: (fields: LogFields) => void
   /** Whether a record of this level would be written: ask before computing what it says. */
   readonly isOn: (level: Level) => boolean
   readonly level: () => Level | 'off'
@@ -72,6 +74,7 @@ export function createLogger(options: LoggerOptions): Logger {
     info: writer('info'),
     debug: writer('debug'),
     trace: writer('trace'),
+    audit: (fields) => write(form(timestamp(clock()), 'info', 'audit', fields)),
     isOn: (level) => LEVELS.indexOf(level) <= verbosity,
     level: () => LEVELS[verbosity] ?? 'off',
     setLevel: (level) => {

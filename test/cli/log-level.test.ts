@@ -23,13 +23,21 @@ routes: [{ name: a, policies: { directResponse: { status: 200 } } }]
     await until('it serves', async () => (await status(port, '/first')) === 200)
     await until('its admin API', async () => (await status(admin, '/api/health')) === 200)
     await until('its access log', () => out().includes('/first'))
-    const reply = await fetch(`http://127.0.0.1:${admin}/api/logging`, {
-      method: 'PUT',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ level: 'error' }),
-    })
-    assert.equal(reply.status, 200, await reply.text())
+    const set = async (level: string) => {
+      const reply = await fetch(`http://127.0.0.1:${admin}/api/logging`, {
+        method: 'PUT',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ level }),
+      })
+      assert.equal(reply.status, 200, await reply.text())
+    }
+    await set('error')
     await until('the audit trail', () => /audit.*before=info.*after=error/.test(out()))
+    // It does not end where logs end: whoever turns them off is in it, and what they do then.
+    await set('off')
+    await until('the audit trail', () => /audit.*before=error.*after=off/.test(out()))
+    await set('error')
+    await until('the audit trail', () => /audit.*before=off.*after=error/.test(out()))
     // Messages to a worker keep their order: what it is asked later finds the level set.
     await fetch(`http://127.0.0.1:${admin}/api/decisions`).then((one) => one.text())
     const before = out().length

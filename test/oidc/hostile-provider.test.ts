@@ -34,6 +34,8 @@ describe('ID tokens that are not right', () => {
   let token: Token = {}
   let nonce = ''
   let ownKid = 'first'
+  /** What its discovery document says of itself; undefined: the truth. */
+  let claimed: Readonly<Record<string, string>> = {}
   let own: GenerateKeyPairResult
   let stranger: GenerateKeyPairResult
 
@@ -54,6 +56,7 @@ describe('ID tokens that are not right', () => {
           jwks_uri: `${issuer}/jwks`,
           response_types_supported: ['code'],
           id_token_signing_alg_values_supported: ['RS256'],
+          ...claimed,
         })
       } else if (url === '/jwks') {
         const key = await exportJWK(own.publicKey)
@@ -86,20 +89,21 @@ describe('ID tokens that are not right', () => {
   }
 
   /** The status of a login with such a token; 303 leads into the application. */
-  async function login(wanted: Token, sessions = opened()): Promise<number> {
+  async function login(wanted: Token, sessions = opened(), from?: string): Promise<number> {
     token = wanted
     const begun = await sessions.begin('/', undefined)
     assert.ok('location' in begun, JSON.stringify(begun))
     const { searchParams } = new URL(begun.location)
     nonce = searchParams.get('nonce') ?? ''
     const cookie = begun.cookies.map((line) => line.split(';', 1)[0]).join('; ')
-    const query = `?code=c&state=${encodeURIComponent(searchParams.get('state') ?? '')}`
+    const iss = from === undefined ? '' : `&iss=${encodeURIComponent(from)}`
+    const query = `?code=c&state=${encodeURIComponent(searchParams.get('state') ?? '')}${iss}`
     const done = await sessions.finish(query, cookie)
     return 'location' in done ? 303 : done.status
   }
 
-  function opened(): OidcSessions {
-    const settings = { issuer, ...CLIENT, redirectUri: REDIRECT, scopes: ['openid'] }
+  function opened(at = issuer): OidcSessions {
+    const settings = { issuer: at, ...CLIENT, redirectUri: REDIRECT, scopes: ['openid'] }
     return new OidcSessions({
       provider: new OidcProvider(settings),
       sealed: sealedJson(randomBytes(32).toString('hex'), 'test'),
@@ -145,6 +149,7 @@ describe('ID tokens that are not right', () => {
   it('a key that was published after the last look is found', async () => {
     const sessions = opened()
     assert.equal(await login({}, sessions), 303)
+    const before = own
     own = await generateKeyPair('RS256', { extractable: true })
     ownKid = 'second'
     // Keys are looked for again once a second at most.
@@ -153,5 +158,53 @@ describe('ID tokens that are not right', () => {
       status = await login({}, sessions)
     }
     assert.equal(status, 303)
+    // What the one before it signs counts no longer.
+    stranger = before
+    assert.equal(await login({ signedBy: 'stranger', kid: 'first' }, sessions), 400)
+    assert.equal(await login({ signedBy: 'stranger', kid: 'second' }, sessions), 400)
+  })
+
+  it('a provider that says it is another one is none', async () => {
+    claimed = { issuer: 'https://attacker.example' }
+    try {
+      const begun = await opened().begin('/', undefined)
+      assert.ok(!('location' in begun), JSON.stringify(begun))
+      assert.equal(begun.status, 502)
+    } finally {
+      claimed = {}
+    }
+  })
+
+  it('of one provider counts for none of the logins of another', async () => {
+    // Both are trusted; the answer of this one is taken to the login that the other one has to end.
+    const elsewhere = createServer(({ url = '' }, response) => {
+      const own = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(
+        url.startsWith('/.well-known')
+          ? JSON.stringify({
+              issuer: own,
+              authorization_endpoint: `${own}/auth`,
+              token_endpoint: `${issuer}/token`,
+              jwks_uri: `${issuer}/jwks`,
+              response_types_supported: ['code'],
+              authorization_response_iss_parameter_supported: true,
+            })
+          : '{}',
+      )
+    })
+    elsewhere.listen(0, '127.0.0.1')
+    await once(elsewhere, 'listening')
+    try {
+      const other = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`
+      // Its tokens are those of this provider, by keys of this provider: only the issuer is wrong.
+      assert.equal(await login({}, opened(other)), 400)
+      assert.equal(await login({ claims: { iss: other } }, opened(other), issuer), 400)
+      assert.equal(await login({ claims: { iss: other } }, opened(other)), 400, 'without `iss`')
+      assert.equal(await login({ claims: { iss: other } }, opened(other), other), 303)
+    } finally {
+      elsewhere.closeAllConnections()
+      elsewhere.close()
+    }
   })
 })

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { DecisionTable } from '../../src/sources/database/decision-table.ts'
 import { until } from '../cli/running.ts'
 import { type StoredGateway, startGateway } from './gateways.ts'
 import { type HeldProxy, startProxy } from './held-proxy.ts'
 import { SKIPPED, startServer, type TestServer } from './postgres.ts'
+import { openReplica } from './replica.ts'
 
 const ROUTES = `- name: home
   policies:
@@ -116,5 +118,29 @@ describe('decisions in a database', { skip: SKIPPED }, () => {
       url,
     )
     assert.ok(parts.length >= 1 && parts.length <= 2)
+  })
+
+  it('are so many of an hour and no more, and so many wait for a database and no more', async () => {
+    const record = (number: number) => ({ id: `n${number}`, time: new Date().toISOString() })
+    let dropped = 0
+    const options = { dropped: (records: number) => (dropped += records), failed: () => {} }
+    const own = await server.database()
+    const replica = openReplica(own)
+    await replica.store.known
+    const table = new DecisionTable({ ...options, url: own, maxPerHour: 700 })
+    for (let number = 0; number < 1_000; number++) table.write(record(number))
+    await until('the others are dropped', () => dropped === 300)
+    await table.close()
+    await replica.close()
+    const text = 'select count(*)::int as count from portcullis_decisions'
+    assert.deepEqual(await server.query(text, [], own), [{ count: 700 }])
+
+    dropped = 0
+    const nowhere = new DecisionTable({ ...options, url: 'postgres://a:b@127.0.0.1:1/x' })
+    const started = performance.now()
+    for (let number = 0; number < 100_000; number++) nowhere.write(record(number))
+    assert.equal(dropped, 95_000)
+    assert.ok(performance.now() - started < 5_000, 'nobody waits')
+    await nowhere.close()
   })
 })

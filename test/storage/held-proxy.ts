@@ -16,7 +16,11 @@ export interface HeldProxy {
   readonly close: () => Promise<void>
 }
 
-export async function startProxy(first: TestServer): Promise<HeldProxy> {
+/** `at`: where it listens; by default anywhere on this machine. */
+export async function startProxy(
+  first: TestServer,
+  at: { readonly host: string; readonly port: number } = { host: '127.0.0.1', port: 0 },
+): Promise<HeldProxy> {
   let path = socketOf(first)
   let isHeld = false
   let bytes = 0
@@ -40,7 +44,7 @@ export async function startProxy(first: TestServer): Promise<HeldProxy> {
       if (isHeld) from.pause()
     }
   })
-  server.listen(0, '127.0.0.1')
+  server.listen(at.port, at.host)
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   return {

@@ -8,6 +8,8 @@ import { SKIPPED, startServer, type TestServer } from './postgres.ts'
 /** Kills in all; a night has 300. */
 const KILLS = Number(process.env['KILLS'] ?? 4)
 
+const VICTIMS = ['PostgreSQL', 'gateway', 'both'] as const
+
 /**
  * Writers change two resources at once, which say the same number, while processes are killed. A
  * change that was acknowledged must be there afterwards, no change may be there by half, and all
@@ -15,11 +17,12 @@ const KILLS = Number(process.env['KILLS'] ?? 4)
  */
 describe(`${KILLS} kills at any point of a write`, { skip: SKIPPED }, () => {
   let server: TestServer
+  let url: string
   let gateways: readonly StoredGateway[]
 
   before(async () => {
     server = await startServer()
-    const url = await server.database()
+    url = await server.database()
     gateways = await Promise.all([startGateway(url), startGateway(url)])
   })
 
@@ -28,8 +31,10 @@ describe(`${KILLS} kills at any point of a write`, { skip: SKIPPED }, () => {
     await server?.remove()
   })
 
-  it('lose nothing that was acknowledged, and leave nothing by half', async () => {
+  it('lose nothing that was acknowledged, and leave nothing by half', async (context) => {
     const acknowledged = new Map<string, number>()
+    /** Every one of them, by its revision: the next one covers what the one before it lost. */
+    const stored = new Map<number, string>()
     const attempted = new Map<string, number>()
     let isOver = false
     const writer = async (name: string, gateway: StoredGateway) => {
@@ -49,8 +54,10 @@ describe(`${KILLS} kills at any point of a write`, { skip: SKIPPED }, () => {
         const first = changes.map((change) => ({ ...change, ifMatch: undefined }))
         const body = { changes: acknowledged.has(name) ? changes : first }
         const reply = await gateway.api('POST', '/config/changes', body).catch(() => undefined)
-        if (reply?.status === 200) acknowledged.set(name, number)
-        else if (reply?.status === 428) acknowledged.set(name, acknowledged.get(name) ?? 0)
+        if (reply?.status === 200) {
+          acknowledged.set(name, number)
+          stored.set(Number(reply.json['revision']), `${name} ${number}`)
+        } else if (reply?.status === 428) acknowledged.set(name, acknowledged.get(name) ?? 0)
         else await wait(20)
       }
     }
@@ -60,17 +67,20 @@ describe(`${KILLS} kills at any point of a write`, { skip: SKIPPED }, () => {
     const killing = async () => {
       for (let kill = 0; kill < KILLS; kill++) await killOne(kill)
     }
+    const killed = { gateway: 0, PostgreSQL: 0, both: 0 }
     const killOne = async (kill: number) => {
       const count = () => [...attempted.values()].reduce((sum, one) => sum + one, 0)
       const from = count()
       await until('something is written', () => count() > from + 2)
       await wait(Math.random() * 60)
-      const victim = kill % 3
-      if (victim !== 1) {
-        await server.stop('SIGKILL')
-        await server.start()
-      }
-      if (victim !== 0) await gateways[kill % 2]?.restart()
+      const victim = VICTIMS[kill % 3] as (typeof VICTIMS)[number]
+      killed[victim]++
+      const gateway = gateways[kill % 2] as StoredGateway
+      // Both at the same moment, and neither waits for the other to be back.
+      await Promise.all([
+        victim === 'PostgreSQL' ? undefined : gateway.restart(),
+        victim === 'gateway' ? undefined : server.stop('SIGKILL').then(() => server.start()),
+      ])
       await until('all are back', async () =>
         (await Promise.all(gateways.map((one) => one.ready()))).every((it) => it === '200 ready\n'),
       )
@@ -107,5 +117,35 @@ describe(`${KILLS} kills at any point of a write`, { skip: SKIPPED }, () => {
       }
     }
     assert.ok(acknowledged.size > 0)
+    const rows = (await server.query(
+      `select revision::int, id, value->'policies'->'directResponse'->>'body' as number
+       from portcullis_history order by revision, id`,
+      [],
+      url,
+    )) as readonly { readonly revision: number; readonly id: string; readonly number: string }[]
+    const changes = Map.groupBy(rows, ({ revision }) => revision)
+    for (const [revision, halves] of changes) {
+      const [{ id, number } = assert.fail()] = halves
+      const name = id.slice(0, 1)
+      assert.deepEqual(
+        halves.map((one) => [one.id, one.number]),
+        ['a', 'b'].map((half) => [`${name}-${half}`, number]),
+        `revision ${revision} is there by half`,
+      )
+    }
+    const lost = [...stored].filter(([revision, what]) => {
+      const [first] = changes.get(revision) ?? []
+      return first === undefined || `${first.id.slice(0, 1)} ${first.number}` !== what
+    })
+    assert.deepEqual(lost, [], 'acknowledged and lost')
+    assert.deepEqual(
+      [...changes.keys()],
+      [...changes.keys()].map((_, index) => index + 1),
+    )
+    const { gateway, PostgreSQL, both } = killed
+    context.diagnostic(
+      `${gateway} kills of a gateway, ${PostgreSQL} of PostgreSQL, ${both} of both; ` +
+        `${stored.size} acknowledged writes, ${changes.size} stored, 0 lost, 0 by half`,
+    )
   })
 })

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser } from 'playwright-core'
@@ -50,21 +51,43 @@ describe('an operator of a gateway with a database', { skip: WITHOUT_BROWSER || 
     assert.deepEqual(wrong, [])
   })
 
-  it('sees which fields come from the file, and which from an edit, by whom', async () => {
+  it('sees of each field which line of the file or which edit it comes from', async () => {
     const opened = await openPage(browser, `${gateway.ui}policies/routes/api`)
     const origins = opened.page.getByRole('region', { name: 'Where it comes from' })
-    await origins.getByText(/Last edited by \S.* at revision 1,/).waitFor()
     const fromOf = (field: string) =>
       origins.getByRole('row', { name: field }).getByRole('cell').last().innerText()
-    assert.equal(await fromOf('policies.authorization.rules'), 'Stored edit, revision 1')
-    assert.equal(await fromOf('backends'), 'The file')
+    const lineOf = (text: string) => {
+      const lines = readFileSync(gateway.file, 'utf8').split('\n')
+      return lines.findLastIndex((one) => one.includes(text)) + 1
+    }
+    assert.match(
+      await fromOf('policies.authorization.rules'),
+      new RegExp(
+        `^Revision 1 by local, .*, instead of line ${lineOf('rules:')} of the file\\s+ops instead of eng$`,
+      ),
+    )
+    const backends = lineOf('  backends: [{ backend: example }]')
+    assert.equal(await fromOf('backends'), `The file, line ${backends}`)
     await assertAccessible(opened.page, 'where fields come from')
     await opened.context.close()
     assert.deepEqual(opened.wrong, [])
     const { page, context } = await openPage(browser, `${gateway.ui}policies/routes/public`)
     const row = page.getByRole('row', { name: 'All fields' })
-    assert.match(await row.innerText(), /The file/)
+    assert.match(await row.innerText(), /The file, line \d+/)
     await context.close()
+  })
+
+  it('sees that the file has another value by now for what was edited', async () => {
+    const before = readFileSync(gateway.file, 'utf8')
+    writeFileSync(gateway.file, before.replace("== 'eng'", "== 'sales'"))
+    const { page, context } = await openPage(browser, `${gateway.ui}policies/routes/api`)
+    const row = page.getByRole('row', { name: 'policies.authorization.rules' })
+    await row.getByText('The file changed since').waitFor()
+    await page.goto(`${gateway.ui}config`)
+    await page.getByText('1 where the file has changed since the edit').waitFor()
+    writeFileSync(gateway.file, before)
+    await context.close()
+    await until('the file is as it was', async () => (await gateway.get('/orders', ops)) === 200)
   })
 
   it('is shown what someone else stored meanwhile, and loses nothing', async () => {
@@ -128,11 +151,40 @@ describe('an operator of a gateway with a database', { skip: WITHOUT_BROWSER || 
     })
     await page.getByRole('button', { name: 'See the effect' }).click()
     await page.getByText('The configuration stays valid').waitFor()
+    // Whoever waits sees at what, and that it goes on.
+    const all = page.getByRole('region', { name: 'Effect of the change' })
+    await all.getByRole('heading', { name: 'All requests' }).waitFor()
+    await all.getByRole('status').getByText('Looking …').waitFor()
     await page.getByRole('button', { name: 'Save 1 resource' }).click()
     assert.equal(looks, 1)
     await page.getByText('Revision 4').first().waitFor()
     await until('the route moved', async () => (await gateway.get('/open')) === 200)
     await context.close()
     assert.deepEqual(wrong, [])
+  })
+
+  it('saves nothing but the text whose effect was seen', async () => {
+    const { page, context } = await openPage(browser, `${gateway.ui}config`)
+    const editor = page.getByLabel('Configuration as YAML')
+    const reply = await fetch(`${gateway.admin}/api/config/effective?format=yaml`)
+    const text = await reply.text()
+    const paste = async (path: string) => {
+      await editor.click()
+      await page.keyboard.press('Control+A')
+      await page.evaluate(pasting(text.replace('pathPrefix: /open', `pathPrefix: ${path}`)))
+    }
+    await paste('/first')
+    await page.route('**/api/policies/replay', async (route) => {
+      // Written while the effect of what was there before is still looked at.
+      await paste('/second')
+      await route.continue()
+    })
+    await page.getByRole('button', { name: 'See the effect' }).click()
+    await page
+      .getByText(/recorded requests \d+ would be decided|no decisions are recorded/)
+      .waitFor()
+    await sleep(200)
+    assert.equal(await page.getByRole('button', { name: 'Save 1 resource' }).isEnabled(), false)
+    await context.close()
   })
 })

@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { launchBrowser, WITHOUT_BROWSER } from '../browser/launch.ts'
+import { SKIPPED, startServer, type TestServer } from '../storage/postgres.ts'
+import { type FullGateway, startFullGateway } from './full-gateway.ts'
 import { assertAccessible, openPage, PAGES, settled } from './pages.ts'
-import { startUiGateway, type UiGateway } from './ui-gateway.ts'
+import { startUiGateway } from './ui-gateway.ts'
 
 const FIRST_PAGE_BYTES = 300_000
 /** Pictures for people to look at; they are no part of the repository. */
@@ -17,22 +19,37 @@ const FOCUSED = `(document.activeElement?.getAttribute('aria-label') ??
   document.activeElement?.innerText)?.trim()`
 
 describe('every page of the Admin UI', { skip: WITHOUT_BROWSER }, () => {
-  let gateway: UiGateway
+  let server: TestServer | undefined
+  let gateway: FullGateway
   let browser: Browser
+  /** With the page of a decision. */
+  let pages: readonly string[] = PAGES
 
   before(async () => {
     mkdirSync(PICTURES, { recursive: true })
-    gateway = await startUiGateway()
+    if (SKIPPED === false) server = await startServer()
+    const database = await server?.database()
+    gateway = await startFullGateway(database === undefined ? {} : { database })
     browser = await launchBrowser({ trusted: [], names: [] })
     await gateway.get('/orders')
     await gateway.get('/admin')
     await gateway.get('/orders', { 'x-team': 'eng' })
+    assert.equal(await gateway.callModel('small'), 200)
+    if (database !== undefined) await storeEdit(gateway)
+    const reply = await fetch(`${gateway.admin}/api/decisions?verdict=denied&limit=1`)
+    const { decisions } = (await reply.json()) as { decisions: readonly { id: string }[] }
+    pages = [...PAGES, `decisions/${decisions[0]?.id ?? assert.fail('no decision is recorded')}`]
   })
 
   after(async () => {
     await browser?.close()
     await gateway?.stop()
+    await server?.remove()
   })
+
+  /** Returns what its picture is called. */
+  const nameOf = (path: string) =>
+    path.startsWith('decisions/') ? 'decision' : path.replaceAll('/', '-') || 'overview'
 
   for (const [scheme, width] of [
     ['light', 1280],
@@ -40,10 +57,10 @@ describe('every page of the Admin UI', { skip: WITHOUT_BROWSER }, () => {
   ] as const) {
     it(`is accessible in ${scheme} colours and fits ${width} pixels`, async () => {
       const { page, context, wrong } = await openPage(browser, gateway.ui, { scheme, width })
-      for (const path of PAGES) {
+      for (const path of pages) {
         await page.goto(`${gateway.ui}${path}`)
         await settled(page)
-        const name = `${path.replaceAll('/', '-') || 'overview'}-${scheme}-${width}.png`
+        const name = `${nameOf(path)}-${scheme}-${width}.png`
         await page.screenshot({ path: join(PICTURES, name), fullPage: true })
         await assertAccessible(page, path)
         const overflow = await page.evaluate(OVERFLOW)
@@ -60,14 +77,39 @@ describe('every page of the Admin UI', { skip: WITHOUT_BROWSER }, () => {
       ['light', 400],
     ] as const) {
       const { page, context } = await openPage(browser, gateway.ui, { scheme, width })
-      for (const path of PAGES) {
+      for (const path of pages) {
         await page.goto(`${gateway.ui}${path}`)
         await settled(page)
-        const name = `${path.replaceAll('/', '-') || 'overview'}-${scheme}-${width}.png`
+        const name = `${nameOf(path)}-${scheme}-${width}.png`
         await page.screenshot({ path: join(PICTURES, name), fullPage: true })
         await assertAccessible(page, path)
       }
       await context.close()
+    }
+  })
+
+  it('teaches what to do where there is nothing yet, and that is accessible too', async () => {
+    const empty = await startUiGateway({ text: 'gateways: { default: { port: PORT } }\n' })
+    try {
+      const { page, context, wrong } = await openPage(browser, empty.ui, { width: 400 })
+      for (const [path, words] of [
+        ['decisions', /No decisions|No matching decisions/],
+        ['suggest', /recorded/],
+        ['sandbox', /Evaluate a request to see each condition/],
+        ['llm', /Add `llm:` with `models` and a provider/],
+        ['mcp', /Add `mcp:` with `targets`/],
+        ['history', /The history of a file is in its repository/],
+      ] as const) {
+        await page.goto(`${empty.ui}${path}`)
+        await settled(page)
+        assert.match(await page.locator('main').innerText(), words, path)
+        await page.screenshot({ path: join(PICTURES, `${path}-empty-400.png`), fullPage: true })
+        await assertAccessible(page, path)
+      }
+      await context.close()
+      assert.deepEqual(wrong, [])
+    } finally {
+      await empty.stop()
     }
   })
 
@@ -115,3 +157,17 @@ describe('every page of the Admin UI', { skip: WITHOUT_BROWSER }, () => {
     await context.close()
   })
 })
+
+/** So that there is a history. */
+async function storeEdit({ admin }: FullGateway): Promise<void> {
+  const path = `${admin}/api/config/resources/routes/public`
+  const reply = await fetch(path)
+  const { value } = (await reply.json()) as { readonly value: object }
+  const headers = {
+    'content-type': 'application/json',
+    'if-match': String(reply.headers.get('etag')),
+  }
+  const body = JSON.stringify({ ...value, hostnames: ['localhost', '127.0.0.1'] })
+  const stored = await fetch(`${path}?comment=names`, { method: 'PUT', headers, body })
+  assert.equal(stored.status, 200, await stored.text())
+}

@@ -14,6 +14,19 @@ const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
 const claims = Buffer.from('{"sub":"alice","team":"eng"}').toString('base64url')
 const JWT = `eyJhbGciOiJub25lIn0.${claims}.x`
 
+/** A letter for each task of the page, so that it draws in between. */
+const typing = (text: string) => `new Promise((resolve) => {
+  const letters = ${JSON.stringify([...text])}
+  const { port1, port2 } = new MessageChannel()
+  port1.onmessage = () => {
+    const letter = letters.shift()
+    if (letter === undefined) return setTimeout(resolve, 500)
+    document.execCommand('insertText', false, letter)
+    port2.postMessage(0)
+  }
+  port2.postMessage(0)
+})`
+
 describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => {
   let gateway: UiGateway
   let browser: Browser
@@ -126,12 +139,71 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
       .waitFor()
     await page.getByRole('button', { name: 'Step through' }).click()
     // What comes later has no values yet, and the order is that of evaluation.
-    await page.getByText('Rule 1 of 4: Deny is false').waitFor()
-    assert.equal(await page.locator('.atom').count(), 1)
-    await page.getByRole('button', { name: 'Next rule' }).click()
-    await page.getByText('Rule 2 of 4: Require is true').waitFor()
+    for (const [index, words, tone] of [
+      [1, 'Deny is false', 'bad'],
+      [2, 'Require is true', 'good'],
+      [3, 'Allow is true', 'good'],
+      [4, 'Allow is false', 'bad'],
+    ] as const) {
+      await page.getByText(`Rule ${index} of 4: ${words}`).waitFor()
+      assert.equal(await page.locator('.atom').count(), index)
+      const current = page.locator('.box-current .atom')
+      assert.match((await current.getAttribute('class')) ?? '', new RegExp(`tone-${tone}`), words)
+      if (index < 4) await page.getByRole('button', { name: 'Next rule' }).click()
+    }
+    await page.getByRole('button', { name: 'Previous rule' }).click()
+    await page.getByText('Rule 3 of 4: Allow is true').waitFor()
     await context.close()
     assert.deepEqual(wrong, [])
+  })
+
+  it('starts from a request that was recorded, with what it had', async () => {
+    assert.equal(await gateway.get('/orders/again', { 'x-team': 'sales' }), 403)
+    const { page, context, wrong } = await openPage(browser, `${gateway.ui}sandbox`)
+    await page.getByRole('combobox', { name: 'Start from a recent request' }).click()
+    await page.getByRole('option', { name: /GET \/orders\/again · denied/ }).click()
+    const request = page.getByRole('textbox', { name: 'Request', exact: true })
+    assert.equal(await request.inputValue(), 'GET /orders/again')
+    await page.getByRole('button', { name: 'Evaluate' }).click()
+    await page.getByText('Denied', { exact: true }).first().waitFor()
+    await page
+      .locator('.atom.tone-bad', { hasText: "request.headers['x-team'] == 'eng'" })
+      .waitFor()
+    await context.close()
+    assert.deepEqual(wrong, [])
+  })
+
+  it('loses nothing of what is typed faster than the page is drawn', async () => {
+    const { page, context, wrong } = await openPage(browser, `${gateway.ui}policies/routes/api`)
+    const first = page.getByLabel('Condition of rule 1')
+    await first.fill('')
+    await first.focus()
+    const text = Array.from({ length: 120 }, (_, n) => `a${n}`).join(' ')
+    await page.evaluate(typing(text))
+    assert.equal(await first.innerText(), text)
+    // The page has it, too, and not only the editor.
+    await page.getByText('1 mistake to fix first').waitFor()
+    for (const team of ['ops', 'sales', 'legal', 'eng2', 'board']) {
+      const rule = `request.headers['x-team'] == '${team}'`
+      await first.fill(rule)
+      await page.getByRole('button', { name: 'See the effect' }).click({ trial: true })
+      assert.equal(await first.innerText(), rule)
+    }
+    await context.close()
+    assert.deepEqual(wrong, [])
+  })
+
+  it('is told what to do if the gateway does not respond, and goes on once it does', async () => {
+    const { page, context } = await openPage(browser, gateway.ui)
+    await page.route('**/api/**', (route) => route.abort())
+    await page.getByRole('link', { name: 'History' }).click()
+    const alert = page.getByRole('alert').filter({ hasText: 'The operation failed' })
+    await alert.getByText('The gateway does not respond. Is it still running?').waitFor()
+    await alert.getByText('Restart it; this page reconnects automatically.').waitFor()
+    await page.unroute('**/api/**')
+    await page.getByRole('button', { name: 'Try again' }).first().click()
+    await page.getByText('The history of a file is in its repository.').waitFor()
+    await context.close()
   })
 
   it('is told of mistakes while writing a rule, and completed by the stage', async () => {

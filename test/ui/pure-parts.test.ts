@@ -3,36 +3,26 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { parse } from 'yaml'
 import { send, watchUnauthorized } from '../../ui/src/api/client.ts'
-import type { Decision, Resource } from '../../ui/src/api/shapes.ts'
+import type { Decision } from '../../ui/src/api/shapes.ts'
 import { changesIn } from '../../ui/src/config/changes-in.ts'
 import { testFileOf } from '../../ui/src/decisions/test-file.ts'
 import { lineDiff } from '../../ui/src/history/line-diff.ts'
 import { chartOf, totalOf } from '../../ui/src/llm/usage-series.ts'
-import { fieldOrigins } from '../../ui/src/policies/field-origins.ts'
+import { fieldName } from '../../ui/src/policies/field-name.ts'
 import { ruleBlocks, withRules } from '../../ui/src/policies/rule-blocks.ts'
 import { readClaims } from '../../ui/src/sandbox/request.ts'
 
 const allow = (expression: string) => ({ action: 'Allow', expression }) as const
 
-describe('where fields of a resource come from', () => {
-  it('is said of each, also of those that an edit removed', () => {
-    const resource = {
-      value: { name: 'api', 'a/b': 1 },
-      provenance: { '/name': 'baseline', '/a~1b': 'database', '/hostnames': 'database' },
-      drift: ['/a~1b'],
-      isHidden: false,
-    } as unknown as Resource
-    assert.deepEqual(
-      fieldOrigins(resource).map((one) => [one.field, one.from, one.isRemoved, one.isDrifted]),
-      [
-        ['name', 'file', false, false],
-        ['a/b', 'edit', false, true],
-        ['hostnames', 'edit', true, false],
-      ],
-    )
-    const whole = fieldOrigins({ ...resource, provenance: { '': 'baseline' }, drift: [] })
-    assert.deepEqual(whole, [{ field: '', from: 'file', isRemoved: false, isDrifted: false }])
-  })
+describe('names of fields', () => {
+  for (const [pointer, name] of [
+    ['', ''],
+    ['/hostnames', 'hostnames'],
+    ['/policies/authorization/rules/0', 'policies.authorization.rules[0]'],
+    ['/a~1b/c~0d', 'a/b.c~d'],
+  ] as const) {
+    it(`of \`${pointer}\` is \`${name}\``, () => assert.equal(fieldName(pointer), name))
+  }
 })
 
 describe('rules within a resource', () => {

@@ -32,7 +32,8 @@ export interface UiGatewayOptions {
   readonly host?: string
 }
 
-const TEXT = `gateways:
+/** `gateways` and all that follows: a route that is open, and one with rules. */
+export const ROUTES = `gateways:
   default: { port: PORT }
 routes:
 - name: public
@@ -53,7 +54,7 @@ backends:
 `
 
 export async function startUiGateway(options: UiGatewayOptions = {}): Promise<UiGateway> {
-  const { database, text = TEXT, config = '', host = '127.0.0.1' } = options
+  const { database, text = ROUTES, config = '', host = '127.0.0.1' } = options
   const backend = await startBackend()
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-ui-'))
   const file = join(folder, 'gateway.yaml')

@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import * as z from 'zod'
 import type { Settings } from '../../model/settings.ts'
 import { Configuration } from '../../sources/database/configuration.ts'
 import { SecretReferences } from '../../sources/database/secrets.ts'
@@ -14,6 +13,7 @@ import { createMetrics } from '../../telemetry/metrics.ts'
 import { authenticateBy } from '../callers.ts'
 import { type Answer, isListening, serve } from '../servers.ts'
 import type { ApiDeps } from './deps.ts'
+import { responseSchema } from './fixtures/response-schema.ts'
 import { apiAnswer, ENDPOINTS } from './index.ts'
 
 const CANARIES = ['canary-backend-key', 'canary-header', 'canary-client-key', 'canary-password']
@@ -64,6 +64,53 @@ const USED = {
   ...{ time: Date.UTC(2026, 10, 16), provider: 'openai', model: 'small', requests: 2 },
   ...{ inputTokens: 30, outputTokens: 12, cost: 0.25 },
 }
+
+const READING: readonly (readonly [string, string, object?])[] = [
+  ['GET', '/api/health'],
+  ['GET', '/api/session'],
+  ['GET', '/api/diagnostics'],
+  ['GET', '/api/lint'],
+  ['GET', '/api/metrics/summary'],
+  ['GET', '/api/llm/catalogue'],
+  ['GET', '/api/llm/keys'],
+  ['GET', '/api/llm/usage'],
+  ['GET', '/api/mcp/servers'],
+  ['GET', '/api/logging'],
+  ['PUT', '/api/logging', { level: 'debug' }],
+  ['GET', '/api/config'],
+  ['GET', '/api/config/baseline'],
+  ['GET', '/api/config/effective'],
+  ['GET', '/api/config/model'],
+  ['GET', '/api/config/resources'],
+  ['GET', '/api/config/resources/{kind}/{id}'],
+  ['GET', '/api/config/resources/{kind}/{id}/fields'],
+  ['GET', '/api/config/edits'],
+  ['GET', '/api/config/history'],
+  ['POST', '/api/config/validate', { changes: [deleting('routes', 'orders/v1')] }],
+  ['GET', '/api/decisions'],
+  ['GET', '/api/decisions/{id}'],
+  ['GET', '/api/decisions/{id}/explain'],
+  ['GET', '/api/policies/effective'],
+  ['POST', '/api/policies/lint', {}],
+  ['POST', '/api/policies/diff', { changes: [deleting('routes', 'orders/v1')] }],
+  ['POST', '/api/policies/replay', { changes: [deleting('routes', 'orders/v1')] }],
+  ['GET', '/api/policies/suggest'],
+  ['POST', '/api/policies/test', { suite: { requests: [] } }],
+  ['POST', '/api/policies/explain', { request: 'GET /', claims: { sub: 'a' } }],
+]
+
+/** Of a database, an endless response, another server: each is compared where there is one. */
+const ELSEWHERE = [
+  'GET /api/openapi.json',
+  'GET /api/decisions/tail',
+  'PUT /api/config/resources/{kind}/{id}',
+  'DELETE /api/config/resources/{kind}/{id}',
+  'POST /api/config/changes',
+  'POST /api/config/rollback',
+  'POST /api/config/import',
+  'POST /api/config/rotate',
+  'POST /api/playground',
+]
 
 describe('the admin API', () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-api-'))
@@ -144,55 +191,24 @@ describe('the admin API', () => {
     assert.doesNotMatch(text, /#\/\$defs/)
   })
 
-  for (const [method, path, body] of [
-    ['GET', '/api/health'],
-    ['GET', '/api/session'],
-    ['GET', '/api/diagnostics'],
-    ['GET', '/api/lint'],
-    ['GET', '/api/metrics/summary'],
-    ['GET', '/api/llm/catalogue'],
-    ['GET', '/api/llm/keys'],
-    ['GET', '/api/llm/usage'],
-    ['GET', '/api/mcp/servers'],
-    ['GET', '/api/logging'],
-    ['PUT', '/api/logging', { level: 'debug' }],
-    ['GET', '/api/config'],
-    ['GET', '/api/config/baseline'],
-    ['GET', '/api/config/effective'],
-    ['GET', '/api/config/model'],
-    ['GET', '/api/config/resources'],
-    ['GET', '/api/config/resources/{kind}/{id}'],
-    ['GET', '/api/config/history'],
-    ['POST', '/api/config/validate', { changes: [deleting('routes', 'orders/v1')] }],
-    ['GET', '/api/decisions'],
-    ['GET', '/api/decisions/{id}'],
-    ['GET', '/api/decisions/{id}/explain'],
-    ['GET', '/api/policies/effective'],
-    ['POST', '/api/policies/lint', {}],
-    ['POST', '/api/policies/diff', { changes: [deleting('routes', 'orders/v1')] }],
-    ['POST', '/api/policies/replay', { changes: [deleting('routes', 'orders/v1')] }],
-    ['GET', '/api/policies/suggest'],
-    ['POST', '/api/policies/test', { suite: { requests: [] } }],
-    ['POST', '/api/policies/explain', { request: 'GET /', claims: { sub: 'a' } }],
-  ] as const) {
+  for (const [method, path, body] of READING) {
     it(`responds to ${method} ${path} as it is described, and without secrets`, async () => {
       const id = path.includes('decisions') ? 'some-id' : 'orders%2Fv1'
       const own = path.replace('{kind}', 'routes').replace('{id}', id)
       const reply = await call(own, body === undefined ? { method } : json(method, body))
       assert.equal(reply.status, 200, reply.text)
       const { json: document } = await call('/api/openapi.json')
-      const schema = responseSchema(document, path, method.toLowerCase())
-      assert.deepEqual(z.fromJSONSchema(schema as never).safeParse(reply.json).error, undefined)
+      const schema = responseSchema(document, path, method)
+      const said = /json/.test(reply.headers['content-type'] ?? '') ? reply.json : reply.text
+      assert.deepEqual(schema.safeParse(said).error, undefined)
       for (const canary of CANARIES) assert.ok(!reply.text.includes(canary), canary)
     })
   }
 
-  it('covers every operation that reads by the tests above', () => {
-    const writing = ['/api/config/changes', '/api/config/rollback', '/api/config/rotate']
-    const others = ['/api/openapi.json', '/api/decisions/tail', '/api/config/edits']
-    const known = ENDPOINTS.filter(({ path, role }) => role === 'viewer' && !others.includes(path))
-    assert.equal(known.length, 27)
-    assert.ok(writing.every((path) => ENDPOINTS.some((one) => one.path === path)))
+  it('has no operation that is compared with its description nowhere', () => {
+    const compared = [...READING.map(([method, path]) => `${method} ${path}`), ...ELSEWHERE]
+    const served = ENDPOINTS.map(({ method, path }) => `${method} ${path}`)
+    assert.deepEqual(compared.toSorted(), served.toSorted())
   })
 
   for (const [method, path, body] of [
@@ -347,24 +363,4 @@ function send(server: Server, path: string, { method, headers, body }: Sent): Pr
     sent.on('error', reject)
     sent.end(body)
   })
-}
-
-type Json = Readonly<Record<string, unknown>>
-
-/** With all references resolved: none of them leads back to itself. */
-function responseSchema(document: Json, path: string, method: string): unknown {
-  const { schemas } = document['components'] as { readonly schemas: Json }
-  const operation = (document['paths'] as never)[path]?.[method] as Json
-  const { content } = (operation['responses'] as Record<string, { content: Json }>)['200'] as {
-    content: Json
-  }
-  return resolved((content['application/json'] as Json)['schema'])
-
-  function resolved(value: unknown): unknown {
-    if (Array.isArray(value)) return value.map(resolved)
-    if (typeof value !== 'object' || value === null) return value
-    const { $ref } = value as { readonly $ref?: string }
-    if ($ref !== undefined) return resolved(schemas[$ref.slice('#/components/schemas/'.length)])
-    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, resolved(one)]))
-  }
 }

@@ -219,14 +219,19 @@ export const CHANGE_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/api/config/edits',
-    summary: 'The stored resources as part of a file that can be imported, without secrets.',
+    summary:
+      'The stored resources as part of a file that can be imported, without secrets; deleted ones are listed in comments.',
     role: 'viewer',
     query: z.object({ format: z.enum(['json', 'yaml']).default('yaml').describe('The format.') }),
     responses: {
       200: { description: 'The stored resources.', schema: z.string(), type: 'application/yaml' },
     },
     run: ({ query }, deps) =>
-      withView(deps.configuration, (view) => formattedAs(query['format'], editsOf(view, deps))),
+      withView(deps.configuration, (view) => {
+        const reply = formattedAs(query['format'], editsOf(view, deps))
+        if (query['format'] !== 'yaml') return reply
+        return { ...reply, body: deletedLines(view) + String(reply.body) }
+      }),
   },
   {
     method: 'POST',
@@ -259,7 +264,8 @@ export const CHANGE_ENDPOINTS: readonly Endpoint[] = [
     run: (_, deps) =>
       writing(deps, async (store) => {
         try {
-          return ok({ rotated: await store.rotate() })
+          const rotated = await store.rotate()
+          return { ...ok({ rotated }), audited: { rotated } }
         } catch (error) {
           return problem(503, `cannot write to the database: ${(error as Error).message}`)
         }
@@ -314,7 +320,8 @@ function replyTo(
 ): ApiReply {
   switch (outcome.kind) {
     case 'stored':
-      return done(outcome)
+      // The history has what this revision changed, before and after.
+      return { ...done(outcome), audited: { revision: outcome.revision } }
     case 'failed':
       return renderFailure(outcome.failure, deps)
     case 'no-key':
@@ -372,6 +379,11 @@ function importFile(call: Call, deps: ApiDeps): Promise<ApiReply> | ApiReply {
       return replyTo(outcome, deps, ({ revision }) => ok({ revision, stored: changes.length }))
     })
   })
+}
+
+/** A file cannot delete anything: whoever applies it by hand has to. */
+function deletedLines({ merged: { hidden } }: ConfigurationView): string {
+  return hidden.map(({ kind, id }) => `# deleted: ${JSON.stringify(`${kind}/${id}`)}\n`).join('')
 }
 
 function editsOf(view: ConfigurationView, deps: ApiDeps): Record<string, unknown> {

@@ -171,7 +171,7 @@ export function findResource(
   return [...merged.resources, ...merged.hidden].find((one) => one.kind === kind && one.id === id)
 }
 
-function unknownResource({ merged }: ConfigurationView, kind: string, id: string): string {
+export function unknownResource({ merged }: ConfigurationView, kind: string, id: string): string {
   if (!isResourceKind(kind)) {
     return `unknown kind \`${kind}\`; available: ${RESOURCE_KINDS.join(', ')}`
   }

@@ -24,7 +24,7 @@ export interface ApiDeps {
   readonly budgetUse: (policy: ValidPolicy) => Promise<readonly UsedBudget[] | undefined>
   readonly configuration: Configuration
   readonly runTool: RunTool
-  readonly log: Pick<Logger, 'level' | 'setLevel' | 'info'>
+  readonly log: Pick<Logger, 'level' | 'setLevel' | 'audit'>
   /** Texts that are shown to nobody. */
   readonly secrets: readonly string[]
 }

@@ -4,6 +4,7 @@ import type { Login } from '../login.ts'
 import type { Answer } from '../servers.ts'
 import { CONFIG_ENDPOINTS } from './config.ts'
 import { CHANGE_ENDPOINTS } from './config-changes.ts'
+import { FIELD_ENDPOINTS } from './config-fields.ts'
 import { DECISION_ENDPOINTS } from './decisions.ts'
 import { type Endpoint, ok } from './define.ts'
 import type { ApiDeps } from './deps.ts'
@@ -27,6 +28,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   openApi,
   ...PROCESS_ENDPOINTS,
   ...CONFIG_ENDPOINTS,
+  ...FIELD_ENDPOINTS,
   ...CHANGE_ENDPOINTS,
   ...DECISION_ENDPOINTS,
   ...POLICY_ENDPOINTS,

@@ -5,6 +5,8 @@ import { after, before, describe, it } from 'node:test'
 import type { Model } from '../../model/model.ts'
 import type { ApiReply, Call } from './define.ts'
 import type { ApiDeps } from './deps.ts'
+import { responseSchema } from './fixtures/response-schema.ts'
+import { openApiOf } from './openapi.ts'
 import { PLAYGROUND_ENDPOINTS } from './playground.ts'
 
 const LARGE = 3_000_000
@@ -68,6 +70,8 @@ describe('the playground', () => {
     assert.equal(seen.headers['x-a'], 'b')
     assert.equal(seen.headers['content-length'], '4')
     assert.equal(seen.headers.host, 'playground.example.com')
+    const schema = responseSchema(openApiOf(PLAYGROUND_ENDPOINTS, '1'), '/api/playground', 'POST')
+    assert.deepEqual(schema.safeParse(reply.body).error, undefined)
   })
 
   it('reaches listeners of this gateway that speak HTTP, and nothing else', async () => {

@@ -82,7 +82,7 @@ async function respond(
 function audit({ request, caller }: Call, { status, audited = {} }: ApiReply, { log }: ApiDeps) {
   const [path = ''] = splitOnce(request.url ?? '/')
   const { name, role } = caller
-  log.info('audit', { caller: name, role, method: request.method ?? '', path, status, ...audited })
+  log.audit({ caller: name, role, method: request.method ?? '', path, status, ...audited })
 }
 
 /** No name has one, and PostgreSQL has no text with one. */

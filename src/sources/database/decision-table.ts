@@ -14,6 +14,8 @@ export interface DecisionTableOptions {
   readonly dropped: (records: number) => void
   /** Called when records cannot be stored, and once they can be again. */
   readonly failed: (error: string) => void
+  /** How many records of an hour are stored at most. */
+  readonly maxPerHour?: number
 }
 
 export interface DecisionSearch {
@@ -138,7 +140,8 @@ export class DecisionTable<T extends StoredDecision> {
   }
 
   #admitted(records: readonly T[]): readonly T[] {
-    const room = Math.max(0, MAX_PER_HOUR - this.#ofHour)
+    const { maxPerHour = MAX_PER_HOUR } = this.#options
+    const room = Math.max(0, maxPerHour - this.#ofHour)
     if (records.length > room) this.#options.dropped(records.length - room)
     return records.slice(0, room)
   }

@@ -154,6 +154,14 @@ function add(edit: StoredResource): MergedResource {
   return { kind, id, value, origin: 'database', stored: edit, provenance: STORED, drift }
 }
 
+/** What an edit makes of a value of the baseline. */
+export function mergedValue(
+  { value, base }: Pick<StoredResource, 'value' | 'base'>,
+  now: JsonValue,
+): JsonValue {
+  return mergeFields(base, value, now).value
+}
+
 const STORED = { '': 'database' } as const
 
 const UNTOUCHED = {
@@ -164,10 +172,19 @@ const UNTOUCHED = {
 } as const
 
 function mergeEdit(edit: StoredResource, own: Resource): MergedResource {
+  const merged = mergeFields(edit.base, edit.value, own.value)
+  return { ...own, ...merged, origin: 'merged', stored: edit }
+}
+
+function mergeFields(
+  was: JsonValue,
+  wanted: JsonValue,
+  is: JsonValue,
+): Pick<MergedResource, 'value' | 'provenance' | 'drift'> {
   const provenance: Record<string, Provenance> = {}
   const drift: string[] = []
-  const value = mergeField({ base: edit.base, edited: edit.value, now: own.value }, '')
-  return { ...own, value, origin: 'merged', stored: edit, provenance, drift }
+  const value = mergeField({ base: was, edited: wanted, now: is }, '')
+  return { value, provenance, drift }
 
   function mergeField(field: Field, pointer: string): JsonValue {
     const { base, edited, now } = field

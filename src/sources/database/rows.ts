@@ -1,4 +1,5 @@
 import type { JsonValue } from '../../model/json.ts'
+import type { StoredEdit } from './field-origins.ts'
 import type { StoredResource } from './merge.ts'
 import type { Queries } from './migrations.ts'
 import { isResourceKind, type ResourceKind } from './resource-kinds.ts'
@@ -246,6 +247,31 @@ export async function readHistory(
       after: open(row.value),
     }
   })
+}
+
+/** Edits of one resource before a revision, the newest first. */
+export async function readEdits(
+  client: Queries,
+  own: { readonly kind: ResourceKind; readonly id: string; readonly before: number },
+  sealing: Sealing | undefined,
+): Promise<readonly StoredEdit[]> {
+  const { rows } = await client.query(
+    `select ${COLUMNS}, c.comment
+     from portcullis_history r join portcullis_changes c using (revision)
+     where r.kind = $1 and r.id = $2 and r.revision < $3
+     order by r.revision desc limit 50`,
+    [own.kind, own.id, own.before],
+  )
+  const open = (value: JsonValue) => openValue(value, keyOf(own), sealing)
+  return (rows as readonly HistoryRow[]).map(({ state, value, base, revision, ...row }) => ({
+    state,
+    value: open(value),
+    base: open(base),
+    revision: Number(revision),
+    author: row.author,
+    time: row.time,
+    comment: row.comment,
+  }))
 }
 
 interface HistoryRow extends SealedRow {

@@ -3,6 +3,7 @@ import type { JsonValue } from '../../model/json.ts'
 import { ChangeFeed, type FeedEvents } from './change-feed.ts'
 import { openPool } from './connection-pool.ts'
 import { connectionProblem } from './connection-problem.ts'
+import type { StoredEdit } from './field-origins.ts'
 import type { StoredResource } from './merge.ts'
 import { beginLocked, type Queries } from './migrations.ts'
 import { keyOf } from './resources.ts'
@@ -16,6 +17,7 @@ import {
   type NewRow,
   openRow,
   openRows,
+  readEdits,
   readHistory,
   readRows,
   readRowsAt,
@@ -182,6 +184,14 @@ export class Store {
 
   history(query: HistoryQuery): Promise<readonly HistoryEntry[]> {
     return readHistory(this.#pool as Queries, query, this.#options.sealing)
+  }
+
+  /** Edits of one resource before a revision, the newest first, some at a time. */
+  edits(
+    { kind, id }: Pick<StoredResource, 'kind' | 'id'>,
+    before: number,
+  ): Promise<readonly StoredEdit[]> {
+    return readEdits(this.#pool as Queries, { kind, id, before }, this.#options.sealing)
   }
 
   /** What was stored at a revision; undefined if there was none. */

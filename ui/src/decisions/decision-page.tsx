@@ -4,6 +4,7 @@ import type { Decision, Explained } from '../api/shapes.ts'
 import { useApi } from '../api/use-api.ts'
 import { Loading, Page, Problem } from '../parts/states.tsx'
 import { ActionTag, VerdictTag } from '../parts/tags.tsx'
+import { WideTable } from '../parts/wide-table.tsx'
 import { Steps } from '../sandbox/steps.tsx'
 import { missOf, reasonOf } from './reason.ts'
 import { testFileOf } from './test-file.ts'
@@ -87,26 +88,24 @@ function Rule({ rule }: { readonly rule: NonNullable<Decision['rule']> }) {
 function Attributes({ decision }: { readonly decision: Decision }) {
   if (decision.attributes.length === 0) return null
   return (
-    <Table.ScrollContainer minWidth={260}>
-      <Table>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Attributes that the rules read</Table.Th>
-            <Table.Th>Value</Table.Th>
+    <WideTable label="Attributes" minWidth={260}>
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>Attributes that the rules read</Table.Th>
+          <Table.Th>Value</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {decision.attributes.map(({ name, state, value }) => (
+          <Table.Tr key={name}>
+            <Table.Td className="expression">{name}</Table.Td>
+            <Table.Td className="expression">
+              {state === 'shown' ? valueText(value) : `(${state})`}
+            </Table.Td>
           </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {decision.attributes.map(({ name, state, value }) => (
-            <Table.Tr key={name}>
-              <Table.Td className="expression">{name}</Table.Td>
-              <Table.Td className="expression">
-                {state === 'shown' ? valueText(value) : `(${state})`}
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+        ))}
+      </Table.Tbody>
+    </WideTable>
   )
 }
 

@@ -8,12 +8,13 @@ import {
 } from '@codemirror/language'
 import { lintKeymap } from '@codemirror/lint'
 import { searchKeymap } from '@codemirror/search'
-import { EditorState, type Extension } from '@codemirror/state'
+import { Annotation, Compartment, EditorState, type Extension } from '@codemirror/state'
 import { EditorView, keymap, lineNumbers } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 import { useComputedColorScheme } from '@mantine/core'
-import { useEffect, useRef } from 'react'
+import { useEffect, useMemo, useRef } from 'react'
 import { styleNonce } from '../csp.ts'
+import { Echoes } from './echoes.ts'
 
 interface CodeEditorProps {
   readonly label: string
@@ -36,9 +37,14 @@ export function CodeEditor(props: CodeEditorProps) {
   const isReadOnly = onChange === undefined
   const first = useRef(value)
   first.current = value
+  const look = useMemo(() => lookOf(isDark, isReadOnly, minHeight), [isDark, isReadOnly, minHeight])
+  const firstLook = useRef(look)
+  firstLook.current = look
+  const echoes = useRef(new Echoes())
   useEffect(() => {
     const parent = host.current
     if (parent === null) return
+    echoes.current.clear()
     const made = new EditorView({
       parent,
       doc: first.current,
@@ -49,7 +55,6 @@ export function CodeEditor(props: CodeEditorProps) {
         bracketMatching(),
         closeBrackets(),
         EditorView.lineWrapping,
-        syntaxHighlighting(isDark ? DARK : defaultHighlightStyle),
         keymap.of([
           ...closeBracketsKeymap,
           ...completionKeymap,
@@ -59,35 +64,55 @@ export function CodeEditor(props: CodeEditorProps) {
           ...defaultKeymap,
         ]),
         EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
-        EditorState.readOnly.of(isReadOnly),
-        EditorView.theme(
-          {
-            '.cm-content': { minHeight, fontFamily: 'var(--mantine-font-family-monospace)' },
-            '.cm-content, .cm-gutter': { fontSize: '0.8125rem' },
-            '.cm-gutters': { backgroundColor: 'transparent', color: 'var(--quiet)' },
-            '.cm-scroller': { maxHeight: '32rem' },
-            '.cm-tooltip': {
-              backgroundColor: 'var(--mantine-color-body)',
-              color: 'var(--mantine-color-text)',
-            },
-          },
-          { dark: isDark },
-        ),
+        LOOK.of(firstLook.current),
         EditorView.updateListener.of((update) => {
-          if (update.docChanged) changed.current?.(update.state.doc.toString())
+          const isOwn = update.transactions.some((one) => one.annotation(FROM_PAGE) === true)
+          if (!update.docChanged || isOwn) return
+          const text = update.state.doc.toString()
+          echoes.current.expect(text)
+          changed.current?.(text)
         }),
         ...extensions,
       ],
     })
     view.current = made
     return () => made.destroy()
-  }, [label, extensions, isDark, isReadOnly, hasLineNumbers, minHeight])
+  }, [label, extensions, hasLineNumbers])
+  // The same editor all the time: a new one would lose the cursor, and what can be undone.
+  useEffect(() => view.current?.dispatch({ effects: LOOK.reconfigure(look) }), [look])
   useEffect(() => {
     const now = view.current?.state.doc.toString()
-    if (now === undefined || now === value) return
-    view.current?.dispatch({ changes: { from: 0, to: now.length, insert: value } })
+    if (now === undefined || echoes.current.isEcho(value, now)) return
+    view.current?.dispatch({
+      changes: { from: 0, to: now.length, insert: value },
+      annotations: FROM_PAGE.of(true),
+    })
   }, [value])
   return <div className="editor" ref={host} />
+}
+
+const LOOK = new Compartment()
+/** Of a change that the page makes: nobody typed it. */
+const FROM_PAGE = Annotation.define<boolean>()
+
+function lookOf(isDark: boolean, isReadOnly: boolean, minHeight: string): Extension {
+  return [
+    syntaxHighlighting(isDark ? DARK : defaultHighlightStyle),
+    EditorState.readOnly.of(isReadOnly),
+    EditorView.theme(
+      {
+        '.cm-content': { minHeight, fontFamily: 'var(--mantine-font-family-monospace)' },
+        '.cm-content, .cm-gutter': { fontSize: '0.8125rem' },
+        '.cm-gutters': { backgroundColor: 'transparent', color: 'var(--quiet)' },
+        '.cm-scroller': { maxHeight: '32rem' },
+        '.cm-tooltip': {
+          backgroundColor: 'var(--mantine-color-body)',
+          color: 'var(--mantine-color-text)',
+        },
+      },
+      { dark: isDark },
+    ),
+  ]
 }
 
 const DARK = HighlightStyle.define([

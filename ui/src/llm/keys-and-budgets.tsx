@@ -3,6 +3,7 @@ import type { KeysAndBudgets as Found } from '../api/shapes.ts'
 import { useApi } from '../api/use-api.ts'
 import { Problem } from '../parts/states.tsx'
 import { Tag } from '../parts/tags.tsx'
+import { WideTable } from '../parts/wide-table.tsx'
 
 /** Who has a key, and what calls may use; the keys themselves are never shown. */
 export function KeysAndBudgets() {
@@ -38,64 +39,60 @@ export function KeysAndBudgets() {
 
 function Keys({ keys }: Pick<Found, 'keys'>) {
   return (
-    <Table.ScrollContainer minWidth={420}>
-      <Table>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Key of</Table.Th>
-            <Table.Th>Models</Table.Th>
-            <Table.Th>Expires</Table.Th>
-            <Table.Th>Policy</Table.Th>
+    <WideTable label="Keys" minWidth={420}>
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>Key of</Table.Th>
+          <Table.Th>Models</Table.Th>
+          <Table.Th>Expires</Table.Th>
+          <Table.Th>Policy</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {keys.map(({ policy, metadata, expires, isExpired, allowedModels }, index) => (
+          <Table.Tr key={`${policy} ${index}`}>
+            <Table.Td className="expression">{textOf(metadata)}</Table.Td>
+            <Table.Td>{allowedModels === null ? 'All' : allowedModels.join(', ')}</Table.Td>
+            <Table.Td>
+              {expires === null ? 'Never' : new Date(expires).toLocaleDateString()}{' '}
+              {isExpired ? <Tag tone="bad">Expired</Tag> : null}
+            </Table.Td>
+            <Table.Td>{policy}</Table.Td>
           </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {keys.map(({ policy, metadata, expires, isExpired, allowedModels }, index) => (
-            <Table.Tr key={`${policy} ${index}`}>
-              <Table.Td className="expression">{textOf(metadata)}</Table.Td>
-              <Table.Td>{allowedModels === null ? 'All' : allowedModels.join(', ')}</Table.Td>
-              <Table.Td>
-                {expires === null ? 'Never' : new Date(expires).toLocaleDateString()}{' '}
-                {isExpired ? <Tag tone="bad">Expired</Tag> : null}
-              </Table.Td>
-              <Table.Td>{policy}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+        ))}
+      </Table.Tbody>
+    </WideTable>
   )
 }
 
 function Budgets({ budgets }: Pick<Found, 'budgets'>) {
   return (
-    <Table.ScrollContainer minWidth={420}>
-      <Table>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Budget</Table.Th>
-            <Table.Th>For each</Table.Th>
-            <Table.Th>Used</Table.Th>
-            <Table.Th>Models</Table.Th>
-            <Table.Th>Policy</Table.Th>
+    <WideTable label="Budgets" minWidth={420}>
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>Budget</Table.Th>
+          <Table.Th>For each</Table.Th>
+          <Table.Th>Used</Table.Th>
+          <Table.Th>Models</Table.Th>
+          <Table.Th>Policy</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {budgets.map(({ policy, measure, amount, per, key, models, use }, index) => (
+          <Table.Tr key={`${policy} ${index}`}>
+            <Table.Td>
+              {amountOf(measure, amount)} per {per.toLowerCase()}
+            </Table.Td>
+            <Table.Td className="expression">{key ?? 'All calls'}</Table.Td>
+            <Table.Td>
+              <Used measure={measure} amount={amount} hasKey={key !== null} use={use} />
+            </Table.Td>
+            <Table.Td>{models === null ? 'All' : models.join(', ')}</Table.Td>
+            <Table.Td>{policy}</Table.Td>
           </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {budgets.map(({ policy, measure, amount, per, key, models, use }, index) => (
-            <Table.Tr key={`${policy} ${index}`}>
-              <Table.Td>
-                {amountOf(measure, amount)} per {per.toLowerCase()}
-              </Table.Td>
-              <Table.Td className="expression">{key ?? 'All calls'}</Table.Td>
-              <Table.Td>
-                <Used measure={measure} amount={amount} hasKey={key !== null} use={use} />
-              </Table.Td>
-              <Table.Td>{models === null ? 'All' : models.join(', ')}</Table.Td>
-              <Table.Td>{policy}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+        ))}
+      </Table.Tbody>
+    </WideTable>
   )
 }
 

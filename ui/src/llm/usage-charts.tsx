@@ -124,7 +124,7 @@ function Chart({ usage, measure, title, digits }: ChartProps) {
     }
   }, [usage, measure, scheme])
   return (
-    <section aria-label={title}>
+    <section aria-label={`${title} over time`}>
       <Title order={3} size="h5">
         {title}: {total}
       </Title>

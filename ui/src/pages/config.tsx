@@ -82,6 +82,12 @@ function Edits({ outline }: { readonly outline: ConfigOutline }) {
   )
 }
 
+/** Changes whose effect is looked at, and the text that they were read from. */
+interface Preview {
+  readonly text: string
+  readonly changes: readonly Change[]
+}
+
 interface EditingProps {
   readonly text: string
   readonly canStore: boolean
@@ -92,7 +98,7 @@ function Editing({ text, canStore, stored }: EditingProps) {
   const [now, setNow] = useState(text)
   const [comment, setComment] = useState('')
   const [problem, setProblem] = useState<ApiProblem>()
-  const [previewed, setPreviewed] = useState<readonly Change[]>()
+  const [preview, setPreview] = useState<Preview>()
   const [seen, setSeen] = useState<string>()
   const health = useHealth()
   const extensions = useMemo(
@@ -102,20 +108,21 @@ function Editing({ text, canStore, stored }: EditingProps) {
   const isChanged = now !== text
   const look = async () => {
     setSeen(undefined)
-    setPreviewed(undefined)
+    setPreview(undefined)
     try {
       const { resources } = await call<{ resources: readonly ResourceSummary[] }>(
         '/api/config/resources',
       )
       setProblem(undefined)
-      setPreviewed(changesIn(text, now, resources))
+      setPreview({ text: now, changes: changesIn(text, now, resources) })
     } catch (error) {
       setProblem(error as ApiProblem)
     }
   }
+  const changes = preview?.changes ?? []
   const save = async () => {
     try {
-      await call('/api/config/changes', { method: 'POST', body: { changes: previewed, comment } })
+      await call('/api/config/changes', { method: 'POST', body: { changes, comment } })
       health.reload()
       stored()
     } catch (error) {
@@ -143,13 +150,13 @@ function Editing({ text, canStore, stored }: EditingProps) {
         </Group>
       ) : null}
       {problem === undefined ? null : <Problem problem={problem} />}
-      {previewed?.length === 0 ? <Text>No resource differs.</Text> : null}
-      {previewed === undefined || previewed.length === 0 ? null : (
+      {preview !== undefined && changes.length === 0 ? <Text>No resource differs.</Text> : null}
+      {preview === undefined || changes.length === 0 ? null : (
         <>
           <Effect
-            key={JSON.stringify(previewed)}
-            changes={previewed}
-            done={(isValid) => setSeen(isValid ? now : undefined)}
+            key={JSON.stringify(changes)}
+            changes={changes}
+            done={(isValid) => setSeen(isValid ? preview.text : undefined)}
           />
           <TextInput
             label="Comment for the history"
@@ -158,7 +165,7 @@ function Editing({ text, canStore, stored }: EditingProps) {
             maw={520}
           />
           <Button w="fit-content" disabled={seen !== now} onClick={save}>
-            Save {previewed.length} {previewed.length === 1 ? 'resource' : 'resources'}
+            Save {changes.length} {changes.length === 1 ? 'resource' : 'resources'}
           </Button>
         </>
       )}

@@ -10,6 +10,7 @@ import { Guards } from '../parts/guards.tsx'
 import { Empty, Loading, Page, Problem, RoleNote } from '../parts/states.tsx'
 import { Protection, Tag } from '../parts/tags.tsx'
 import { type Way, waysTo } from '../parts/ways.ts'
+import { WideTable } from '../parts/wide-table.tsx'
 import { ClientHeaders } from '../playground/client-headers.tsx'
 import { listenerOf, play, readHeaders } from '../playground/play.ts'
 import { useMay } from '../session.ts'
@@ -66,37 +67,35 @@ export function Llm() {
 function Models({ backend }: { readonly backend: Backend }) {
   const addresses = new Map(backend.providers.map((one) => [one.name, one]))
   return (
-    <Table.ScrollContainer minWidth={300}>
-      <Table>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Model</Table.Th>
-            <Table.Th>Provider</Table.Th>
-            <Table.Th>Address</Table.Th>
+    <WideTable label="Models" minWidth={300}>
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>Model</Table.Th>
+          <Table.Th>Provider</Table.Th>
+          <Table.Th>Address</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {backend.models.map((model) => (
+          <Table.Tr key={model.name}>
+            <Table.Td>{model.name}</Table.Td>
+            <Table.Td>{addresses.get(model.provider)?.provider ?? model.provider}</Table.Td>
+            <Table.Td className="expression">
+              {addresses.get(model.provider)?.address ?? ''}
+            </Table.Td>
           </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {backend.models.map((model) => (
-            <Table.Tr key={model.name}>
-              <Table.Td>{model.name}</Table.Td>
-              <Table.Td>{addresses.get(model.provider)?.provider ?? model.provider}</Table.Td>
-              <Table.Td className="expression">
-                {addresses.get(model.provider)?.address ?? ''}
-              </Table.Td>
-            </Table.Tr>
-          ))}
-          {backend.virtualModels.map((model) => (
-            <Table.Tr key={model.name}>
-              <Table.Td>{model.name}</Table.Td>
-              <Table.Td>
-                <Tag tone="quiet">virtual, {model.routing}</Tag>
-              </Table.Td>
-              <Table.Td />
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+        ))}
+        {backend.virtualModels.map((model) => (
+          <Table.Tr key={model.name}>
+            <Table.Td>{model.name}</Table.Td>
+            <Table.Td>
+              <Tag tone="quiet">virtual, {model.routing}</Tag>
+            </Table.Td>
+            <Table.Td />
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </WideTable>
   )
 }
 

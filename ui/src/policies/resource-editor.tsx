@@ -31,7 +31,7 @@ export function ResourceEditor({ kind, id }: { readonly kind: string; readonly i
       {problem === undefined ? null : <Problem problem={problem} retry={reload} />}
       {data === undefined && problem === undefined ? <Loading label="Reading it" /> : null}
       {data === undefined ? null : <Editing key={data.etag} resource={data} saved={reload} />}
-      {data === undefined ? null : <Provenance resource={data} />}
+      {data === undefined ? null : <Provenance key={`origins ${data.etag}`} resource={data} />}
     </Page>
   )
 }

@@ -280,6 +280,23 @@ export interface ExplainedRule {
   readonly conditions: readonly Condition[]
 }
 
+export interface FieldOrigin {
+  /** A JSON pointer; an empty one is the whole resource. */
+  readonly field: string
+  readonly from: 'baseline' | 'database'
+  /** The revision that last changed the field. */
+  readonly revision: number | null
+  readonly author: string | null
+  readonly time: string | null
+  readonly comment: string | null
+  /** The line of the file with this field, even if an edit overrides it. */
+  readonly line: number | null
+  /** An edit deleted the field. */
+  readonly isRemoved: boolean
+  /** The file has changed the field since it was edited. */
+  readonly isDrifted: boolean
+}
+
 export interface Guard {
   readonly kind: string
   readonly policy: string
