@@ -1,6 +1,9 @@
 #!/usr/bin/env node
+// First: before anything that Node loads looks at the environment.
+import '../src/cli/no-color.ts'
 import { readFileSync } from 'node:fs'
 import own from '../package.json' with { type: 'json' }
+import { startProgress } from '../src/cli/progress.ts'
 import { start } from '../src/cli/start.ts'
 import { sentenceOf } from '../src/diagnostics/system-error.ts'
 
@@ -12,6 +15,11 @@ function hasColours(): boolean {
   const forced = env['FORCE_COLOR'] ?? ''
   if (forced !== '') return forced !== '0' && forced !== 'false'
   return stdout.isTTY === true && env['TERM'] !== 'dumb'
+}
+
+/** Whether somebody looks at a line that is written over and over. */
+function isWatched(): boolean {
+  return process.stderr.isTTY === true && env['TERM'] !== 'dumb'
 }
 
 // Whoever reads what is printed may have seen enough: `portcullis validate … | head`.
@@ -28,8 +36,10 @@ const code = start(
     err: (text) => void process.stderr.write(text),
     environment: env,
     readInput: () => readFileSync(0, 'utf8'),
-    width: stdout.isTTY ? stdout.columns : undefined,
+    // A terminal that does not know how wide it is says 0.
+    width: stdout.isTTY && stdout.columns > 0 ? stdout.columns : undefined,
     colour: hasColours(),
+    startProgress: isWatched() ? startProgress : undefined,
   },
   own.version,
 )

@@ -7,13 +7,18 @@ import { runWith } from '../src/cli/fixtures/run.ts'
 import { type KeyPair, makeAuthority } from '../src/cli/suite/certificate.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-const PAGES = globSync('docs/{cookbook,migrate}/*.md', { cwd: ROOT })
-  .filter((page) => !page.endsWith('README.md'))
-  .sort()
+const PAGES = globSync('docs/**/*.md', { cwd: ROOT }).sort()
+/** What the cookbook and the ways from other gateways promise: a file and a test of it. */
+const PROMISED = [
+  ...PAGES.filter((page) => /^docs\/(cookbook|migrate)\/(?!README)/.test(page)),
+  'docs/tasks/use-api-keys.md',
+  'docs/tasks/stand-behind-proxies.md',
+  'docs/tasks/restrict-mcp-tools.md',
+]
 /** The files of TLS that a configuration may name. */
 const PEM = /[\w./-]+\.(?:crt|key|pem|htpasswd)\b/g
 
-describe('docs/cookbook and docs/migrate', () => {
+describe('files in the documentation', () => {
   const folder = mkdtempSync(join(tmpdir(), 'cookbook-'))
   const authority = makeAuthority('cookbook')
   after(() => rmSync(folder, { recursive: true, force: true }))
@@ -34,8 +39,8 @@ describe('docs/cookbook and docs/migrate', () => {
       }
     }
 
-    for (const name of files.keys()) {
-      if (name === 'test.yaml') continue
+    for (const [name, text] of files) {
+      if (isTest(text)) continue
       it(`${page}: nothing is wrong with ${name}`, async () => {
         write()
         const { code, out } = await runWith(['check', join(own, name)])
@@ -46,18 +51,41 @@ describe('docs/cookbook and docs/migrate', () => {
       })
     }
 
-    if (!files.has('test.yaml')) continue
-    it(`${page}: one sees what it says`, async () => {
-      write()
-      const { code, out, err } = await runWith(['test', join(own, 'test.yaml')])
-      assert.equal(code, 0, out + err)
-    })
+    const shown = outputsIn(readFileSync(join(ROOT, page), 'utf8'))
+    for (const [name, text] of files) {
+      if (!isTest(text)) continue
+      it(`${page}: ${name} shows what it says`, async () => {
+        write()
+        const output = shown.get(name)
+        const { code, out, err } = await runWith([output?.command ?? 'test', join(own, name)])
+        if (output === undefined) assert.equal(code, 0, out + err)
+        else assert.equal(out.replaceAll(`${own}/`, ''), output.text)
+      })
+    }
   }
 
-  it('has files to try', () => {
-    assert.ok(PAGES.length > 10)
-  })
+  for (const page of PROMISED) {
+    it(`${page} has a configuration and a test of it`, () => {
+      const files = filesIn(readFileSync(join(ROOT, page), 'utf8'))
+      assert.ok(files.has('gateway.yaml') && files.has('test.yaml'), [...files.keys()].join())
+    })
+  }
 })
+
+/** A file of requests and invariants, not a configuration. */
+function isTest(text: string): boolean {
+  return /^(requests|invariants):/m.test(text)
+}
+
+/** What a page says that `portcullis test FILE` or `prove FILE` prints. */
+function outputsIn(page: string) {
+  const found = page.matchAll(
+    /^```sh\nportcullis (test|prove) ([\w-]+\.yaml)\n```\n\n```text\n(.*?)^```/gms,
+  )
+  return new Map(
+    [...found].map(([, command = '', name = '', text = '']) => [name, { command, text }]),
+  )
+}
 
 function contentOf(path: string, { cert, key }: KeyPair, ca: string): string {
   if (path.endsWith('.htpasswd')) return 'ada:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n'
@@ -67,6 +95,6 @@ function contentOf(path: string, { cert, key }: KeyPair, ca: string): string {
 
 /** Blocks that begin with the name of their file, as a comment. */
 function filesIn(page: string): ReadonlyMap<string, string> {
-  const blocks = page.matchAll(/^```yaml\n# ([\w-]+\.yaml)\n(.*?)^```/gms)
-  return new Map([...blocks].map(([, name = '', text = '']) => [name, text]))
+  const blocks = page.matchAll(/^```yaml\n(# ([\w-]+\.yaml)\n.*?)^```/gms)
+  return new Map([...blocks].map(([, text = '', name = '']) => [name, text]))
 }

@@ -1,59 +1,151 @@
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { parse } from 'yaml'
 import { lint } from '../src/analysis/lint/lint.ts'
+import { runWith } from '../src/cli/fixtures/run.ts'
 import { loadText } from '../src/sources/file/load.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-const pages = globSync(['README.md', 'docs/{tasks,reference}/**/*.md'], { cwd: ROOT }).sort()
+const pages = globSync(['*.md', 'docs/**/*.md', 'charts/*/README.md'], { cwd: ROOT })
+  // Each has an example of what is wrong: test/error-examples.test.ts.
+  .filter((page) => !page.startsWith('docs/errors/'))
+  .sort()
 
 /** A fragment need not have what it is not about, nor do files and variables exist here. */
 const ELSEWHERE: ReadonlySet<string> = new Set(['PC0204', 'PC0301', 'PC0302', 'PC0310'])
-/** Of these it may be the page's point that they are wrong. */
+/** Objects that manifests on a page refer to. */
+const NOT_SHOWN: ReadonlySet<string> = new Set(['PC0702', 'PC0707'])
+/** Of these it is the page's point that they are wrong. */
 const IS_WRONG = /#.*(?:wrong|never|error|✗)/i
+/** A file of the page, which test/cookbook.test.ts tries. */
+const IS_NAMED = /^# [\w-]+\.yaml\n/
+/** Parts of a configuration that a block may begin with. */
+const IS_FILE = /^(?:gateways|routes|policies|backends|frontendPolicies|config|llm|mcp|binds):/m
+/** Policies of these stand at what is behind them. */
+const OF_BACKENDS = /^(?:a2a|mcpAuthorization|mcpAuthentication):/m
 
 const GATEWAY = 'gateways: { default: { port: 8080 } }\n'
+/** Rules may read them. */
+const TOKENS = "  jwtAuthentication: { issuer: 'https://a', jwks: { url: 'https://a/keys' } }\n"
+const HOST = "  backends: [{ host: 'a:80' }]\n"
 
 describe('configurations in the documentation', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'documented-'))
+  after(() => rmSync(folder, { recursive: true, force: true }))
+
   for (const page of pages) {
-    const blocks = configurationsIn(readFileSync(join(ROOT, page), 'utf8'))
-    for (const [index, text] of blocks.entries()) {
-      it(`${page}, the ${index + 1}. one: nothing is wrong with it`, () => {
-        assert.deepEqual(errorsOf(text), [])
+    for (const [index, text] of blocksIn(readFileSync(join(ROOT, page), 'utf8')).entries()) {
+      it(`${page}, the ${index + 1}. one: ${IS_WRONG.test(text) ? 'is wrong' : 'nothing is wrong with it'}`, async () => {
+        const errors = await errorsOf(text, page, folder)
+        if (IS_WRONG.test(text)) assert.notDeepEqual(errors, [])
+        else assert.deepEqual(errors, [])
       })
     }
   }
 
-  it('are found, and what is wrong with them', () => {
+  it('are found, and what is wrong with them', async () => {
     const text = `\`\`\`yaml\nroutes:\n- policies: { authorization: { rules: [{ allow: "jwt.sub == 'a'" }] } }\n  backends: [{ host: 'a:80' }]\n\`\`\``
-    assert.deepEqual(configurationsIn(text).map(errorsOf), [
-      ['AZ001 `jwt` is never set here: this rule never matches, so it admits no requests'],
+    const [block = ''] = blocksIn(text)
+    assert.deepEqual(await errorsOf(block, 'a.md', folder), [
+      'AZ001 `jwt` is never set here: this rule never matches, so it admits no requests',
     ])
+  })
+
+  it('of any kind are tried: what is none of them is an error', async () => {
+    await assert.rejects(() => errorsOf('something: else\n', 'a.md', folder), /which kind/)
   })
 })
 
-/** YAML that is, or could be, the beginning of a file. */
-function configurationsIn(page: string): readonly string[] {
+/** All YAML of a page, but for files with a name and for comments. */
+function blocksIn(page: string): readonly string[] {
   const blocks = [...page.matchAll(/^([ \t]*)```yaml\n(.*?)^[ \t]*```/gms)]
   return blocks
     .map(([, indent = '', text = '']) => text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''))
-    .filter((text) => /^(?:gateways|routes|policies|backends|frontendPolicies):/m.test(text))
-    .filter((text) => !IS_WRONG.test(text) && !/^(?:requests|apiVersion|kind):/m.test(text))
-    .map((text) => (/^policies:\n +\w+:/.test(text) ? ofRoute(text) : text))
-    .map((text) => (/^gateways:/m.test(text) ? text : `${GATEWAY}${text}`))
+    .filter((text) => !IS_NAMED.test(text) && text.replaceAll(/^#.*$/gm, '').trim() !== '')
+}
+
+async function errorsOf(text: string, page: string, folder: string): Promise<readonly string[]> {
+  if (page.startsWith('charts/')) return errorsOfValues(text, join(ROOT, page, '..'))
+  if (/^apiVersion:/m.test(text)) return errorsOfManifests(text, folder)
+  return errorsOfConfiguration(whole(text))
+}
+
+/** A fragment at the place that it is for. */
+function whole(text: string): string {
+  if (/^policies:\n +\w+:/.test(text)) return `${GATEWAY}${atRoute(text)}${HOST}`
+  if (IS_FILE.test(text)) return /^(?:gateways|binds):/m.test(text) ? text : `${GATEWAY}${text}`
+  if (/^- (?:allow|deny|require):/.test(text)) {
+    const rules = text.replaceAll(/^(?=.)/gm, '    ')
+    return whole(`policies:\n  authorization:\n    rules:\n${rules}`)
+  }
+  const own = `policies:\n${text.replaceAll(/^(?=.)/gm, '  ')}`
+  if (OF_BACKENDS.test(text)) {
+    const kind = /^a2a:/m.test(text)
+      ? "host: 'a:80'"
+      : "mcp: { targets: [{ name: t, mcp: { host: 'a:80' } }] }"
+    return `${GATEWAY}${atRoute(own)}  backends: [{ ${kind} }]\n`
+  }
+  if (/^ai:/m.test(text)) {
+    const provider = 'provider: { openAI: { model: gpt-4o } }'
+    return `${GATEWAY}${atRoute(own)}  backends: [{ ai: { name: a, ${provider} } }]\n`
+  }
+  if (/^authorization:/.test(text)) return whole(`${own}${TOKENS}`)
+  throw new Error(`which kind of configuration is this?\n${text}`)
 }
 
 /** Policies as they are written at a route. */
-function ofRoute(policies: string): string {
-  const own = policies.replaceAll(/^(?=.)/gm, '  ')
-  return `routes:\n- name: shown\n${own}\n  backends: [{ host: 'a:80' }]\n`
+function atRoute(policies: string): string {
+  return `routes:\n- name: shown\n${policies.replaceAll(/^(?=.)/gm, '  ')}\n`
 }
 
-function errorsOf(text: string): readonly string[] {
+function errorsOfConfiguration(text: string): readonly string[] {
   const { value, diagnostics } = loadText(text, 'gateway.yaml', { environment: {} }).result
   const found = value === undefined ? [] : lint(value).map(({ diagnostic }) => diagnostic)
   return [...diagnostics, ...found]
     .filter(({ severity, code }) => severity === 'error' && !ELSEWHERE.has(code))
     .map(({ code, message }) => `${code} ${message}`)
+}
+
+async function errorsOfManifests(text: string, folder: string): Promise<readonly string[]> {
+  const file = join(folder, 'manifests.yaml')
+  writeFileSync(file, text)
+  const { diagnostics } = JSON.parse((await runWith(['check', '--json', file])).out) as {
+    readonly diagnostics: readonly { severity: string; code: string; message: string }[]
+  }
+  return diagnostics
+    .filter(({ severity, code }) => severity === 'error' && !NOT_SHOWN.has(code))
+    .map(({ code, message }) => `${code} ${message}`)
+}
+
+function merged(defaults: object, own: object): object {
+  const entries = Object.entries(own).map(([key, value]: [string, unknown]) => {
+    const before = (defaults as Readonly<Record<string, unknown>>)[key]
+    return [key, isMapping(before) && isMapping(value) ? merged(before, value) : value]
+  })
+  return { ...defaults, ...Object.fromEntries(entries) }
+}
+
+function isMapping(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Values of a chart, and the configuration in them. */
+function errorsOfValues(text: string, chart: string): readonly string[] {
+  const ajv = new Ajv2020({ strict: false, logger: false })
+  const isValid = ajv.compile({
+    ...JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8')),
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+  })
+  const values = parse(text) as { readonly config?: object }
+  // What a user leaves out has its default.
+  const defaults = parse(readFileSync(join(chart, 'values.yaml'), 'utf8')) as object
+  if (!isValid(merged(defaults, values)))
+    return (isValid.errors ?? []).map(({ message }) => String(message))
+  const { config } = values
+  if (config === undefined) return []
+  return errorsOfConfiguration(JSON.stringify({ gateways: { default: { port: 8080 } }, ...config }))
 }

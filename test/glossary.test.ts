@@ -9,13 +9,26 @@ const ROOT = join(import.meta.dirname, '..')
 /** All that users read; the changelog tells of the past. */
 const PAGES = globSync(
   [
-    '{README,SECURITY,CONTRIBUTING,GOVERNANCE}.md',
+    '{README,SECURITY,CONTRIBUTING,GOVERNANCE,CODE_OF_CONDUCT}.md',
+    '.github/**/*.md',
     'docs/**/*.md',
-    'charts/*/{README.md,values.yaml}',
+    'examples/**/*.yaml',
+    'charts/*/{README.md,values.yaml,Chart.yaml}',
+    'charts/*/files/*.json',
+    'charts/portcullis-crds/templates/*.yaml',
   ],
   { cwd: ROOT },
 )
   .concat(globSync('charts/*/templates/NOTES.txt', { cwd: ROOT }))
+  .sort()
+
+/** Programs that say something to users: their texts, not their names and comments. */
+const PROGRAMS = globSync(
+  ['{src,bin,ui/src,site}/**/*.{ts,tsx,vue}', 'tools/{charts,crds}/*.ts', 'charts/*/files/*.mjs'],
+  { cwd: ROOT },
+)
+  .concat(globSync('charts/*/templates/**/*.{yaml,tpl}', { cwd: ROOT }))
+  .filter((file) => !/\.test\.ts$|\/fixtures\/|\/generated\/|portcullis-crds/.test(file))
   .sort()
 
 /** Words that the field does not use, and what it says instead. */
@@ -39,6 +52,7 @@ const LEFT_OUT: readonly (readonly [RegExp, string])[] = [
   [/\bmay be left out\b/i, 'optional'],
   [/\bwithout a word\b/i, 'by default'],
   [/\bno (policy|gateway|route|backend) is called\b/i, 'unknown'],
+  [/\bdigests? of (an? |the )?(API )?keys?\b|\bkeys? (and|or) (its|their) digests?\b/i, 'hash'],
 ]
 
 /** Where a word is right: what another program or a protocol calls a thing. */
@@ -49,6 +63,8 @@ const RIGHT: readonly RegExp[] = [
   /DNS answers?/gi,
   /its answer has expired|no longer in the answer/g,
   /macOS asks/g,
+  // The name of a label.
+  /\{\{refusal\}\}|\(refusal\)/g,
 ]
 
 /** Code has names of its own: blocks, and what stands between backticks. */
@@ -57,6 +73,27 @@ function prose(text: string): string {
     .replaceAll(/^([ \t]*)(```|~~~)[\s\S]*?^[ \t]*\2/gm, (block) => block.replaceAll(/[^\n]/g, ''))
     .replaceAll(/`[^`\n]*`|\]\([^)]*\)/g, '')
   return RIGHT.reduce((left, pattern) => left.replaceAll(pattern, ''), plain)
+}
+
+/** Strings of at least two words, without what is put into them; of templates, what they `fail` with. */
+function textsOf(file: string, code: string): string {
+  if (/\.(yaml|tpl)$/.test(file)) {
+    return [...code.matchAll(/\b(?:fail|printf) "((?:[^"\\]|\\.)*)"/g)]
+      .map(([, text]) => text)
+      .join('\n')
+  }
+  const blank = (comment: string) => comment.replaceAll(/[^\n]/g, ' ')
+  const plain = code
+    .replaceAll(/\/\*[\s\S]*?\*\//g, blank)
+    .replaceAll(/(^|[\s;{}(,])\/\/[^\n]*/gm, blank)
+  const strings = plain.matchAll(
+    /'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`|>([A-Z][^<>{}=;]+)</g,
+  )
+  return [...strings]
+    .map(([, ...found]) => found.find((one) => one !== undefined) ?? '')
+    .map((text) => text.replaceAll(/\$\{[^}]*\}/g, 'x').replaceAll('\n', ' '))
+    .filter((text) => /\S\s+\S/.test(text) && !/^\(?sum |sum by/.test(text))
+    .join('\n')
 }
 
 function leftOutIn(text: string): readonly string[] {
@@ -82,6 +119,26 @@ describe('words', () => {
       assert.deepEqual(leftOutIn(`${summary}\n${help}`), [])
     })
   }
+
+  it('messages, the Admin UI, dashboards and charts use those of the field', () => {
+    assert.ok(PROGRAMS.length > 1000)
+    const found = PROGRAMS.flatMap((file) => {
+      const texts = textsOf(file, readFileSync(join(ROOT, file), 'utf8'))
+      return leftOutIn(texts).map((one) => `${file}: ${one.replace(/^line \d+: /, '')}`)
+    })
+    assert.deepEqual(found, [])
+  })
+
+  it('finds one in a message and in a page, and none in names and comments', () => {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code
+    const code =
+      "// whoever asks\nreport({ message: `${whoever} is told of ${port}` })\nconst whoever = 'nobody'"
+    assert.deepEqual(leftOutIn(textsOf('a.ts', code)), [
+      'line 1: "is told": say is reported, is logged',
+    ])
+    assert.equal(leftOutIn(textsOf('a.tsx', '<p>Requests that were refused</p>')).length, 1)
+    assert.equal(leftOutIn(textsOf('a.tpl', '{{ fail "nobody may" }}')).length, 1)
+  })
 
   it('finds one that is left out', () => {
     assert.deepEqual(leftOutIn('a\nWhoever asks is told.'), [

@@ -96,6 +96,7 @@ export async function callAdmin(
 
 /** `localhost:15000` is as good as a URL; as one, its scheme would be `localhost`. */
 function urlOf(admin: string, path: string): URL | undefined {
+  if (/^(?!https?:)[a-z][a-z0-9+.-]*:\/\//i.test(admin)) return undefined
   const base = /^https?:\/\//i.test(admin) ? admin : `http://${admin}`
   return URL.canParse(path, base) ? new URL(path, base) : undefined
 }

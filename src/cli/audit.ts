@@ -12,8 +12,9 @@ import { FORMAT, formatOf, readArgs } from './read-args.ts'
 export const audit = defineCommand({
   name: 'audit',
   summary: 'check decision files for changed, missing and truncated records',
+  mayTakeLong: true,
   help: `portcullis audit verify FILE... [--head HEAD] [--format text|json]
-portcullis audit head FILE...
+portcullis audit head FILE... [--format text|json]
 
 Each line of a decision file carries its own digest and the digest of the line before it.
 verify detects lines that were changed, removed, added or moved, and files that were
@@ -39,9 +40,9 @@ chain is broken or a file cannot be read, 2 for a usage error. head exits only w
       terminal.err(`portcullis audit: ${report}\n`)
       return 1
     }
-    if (what === 'head') return reportHead(report, terminal)
-    if (formatOf(values, ['text', 'json']) === 'json')
-      terminal.out(`${JSON.stringify(report, undefined, 2)}\n`)
+    const isJson = formatOf(values, ['text', 'json']) === 'json'
+    if (what === 'head') return reportHead(report, isJson, terminal)
+    if (isJson) terminal.out(`${JSON.stringify(report, undefined, 2)}\n`)
     else terminal.out(renderReport(report, terminal))
     return EXIT_CODES[report.state]
   },
@@ -66,12 +67,12 @@ async function read(
 }
 
 /** Not of a broken chain: its head says nothing. */
-function reportHead({ head, state }: ChainReport, { out, err }: Terminal): number {
+function reportHead({ head, state }: ChainReport, isJson: boolean, { out, err }: Terminal): number {
   if (head === undefined || state === 'broken') {
     err('portcullis audit: the chain is broken; run `portcullis audit verify` to see where\n')
     return 1
   }
-  out(`${head}\n`)
+  out(isJson ? `${JSON.stringify({ head }, undefined, 2)}\n` : `${head}\n`)
   return 0
 }
 

@@ -10,8 +10,8 @@ const run = (args: readonly string[], input = '') => runWith(args, { readInput: 
 
 describe('portcullis', () => {
   for (const [name, args, code, output] of [
-    ['lists its commands', ['help'], 0, /validate {7}validate/],
-    ['lists them for whoever says nothing', [], 2, /validate {7}validate/],
+    ['lists its commands', ['help'], 0, /check {10}check configuration/],
+    ['lists them for whoever says nothing', [], 2, /check {10}check configuration/],
     ['tells its version', ['--version'], 0, /^portcullis 1\.2\.3\n$/],
     ['knows what was meant', ['vaildate'], 2, /did you mean `validate`\?/],
     ['explains a command', ['validate', '--help'], 0, /--format json/],

@@ -136,8 +136,12 @@ describe('the objects of a cluster at the command line', () => {
     process.env['KUBECONFIG'] = join(folder, 'nowhere')
     try {
       const { code, err } = await runWith(['effective', '--cluster'])
-      assert.equal(code, 2)
-      assert.match(err, /cannot read the cluster/)
+      const file = join(folder, 'nowhere')
+      assert.equal(code, 1)
+      assert.equal(
+        err,
+        `portcullis effective: cannot read the cluster: ${file}: no such file or directory\n`,
+      )
     } finally {
       process.env['KUBECONFIG'] = kubeconfig
     }

@@ -13,13 +13,7 @@ export function isCode(word: string): boolean {
 
 /** What docs/errors says of a code, for a terminal. */
 export function codePage(word: string, { colour, width = MAX_WIDTH }: Terminal): string {
-  const record = describeCode(word.toUpperCase())
-  if (record === undefined) {
-    const codes = CATALOGUE.flatMap((group) => group.codes.map(({ code }) => code))
-    const meant = nearestName(word.toUpperCase(), codes)
-    throw new UsageError(`unknown code ${word}${meant ? `: did you mean ${meant}?` : ''}`)
-  }
-  const { code, severity, title, explanation, example } = record
+  const { code, severity, title, explanation, example } = recordOf(word)
   const paint = painter(colour)
   const columns = Math.min(width, MAX_WIDTH)
   const text = explanation
@@ -41,6 +35,20 @@ export function codePage(word: string, { colour, width = MAX_WIDTH }: Terminal):
     indented(example.right, (line) => paint('plain', line)),
     '',
   ].join('\n')
+}
+
+/** The same for programs. */
+export function codeJson(word: string): string {
+  const { code, severity, title, explanation, example } = recordOf(word)
+  return `${JSON.stringify({ code, severity, title, explanation, example }, undefined, 2)}\n`
+}
+
+function recordOf(word: string) {
+  const record = describeCode(word.toUpperCase())
+  if (record !== undefined) return record
+  const codes = CATALOGUE.flatMap((group) => group.codes.map(({ code }) => code))
+  const meant = nearestName(word.toUpperCase(), codes)
+  throw new UsageError(`unknown code ${word}${meant ? `: did you mean ${meant}?` : ''}`)
 }
 
 function indented(text: string, shown: (line: string) => string): string {

@@ -9,7 +9,7 @@ import { convertManifests } from './convert/kubernetes.ts'
 import { convertNginx } from './convert/nginx.ts'
 import { ConvertError } from './convert/nginx-syntax.ts'
 import { defineCommand, UsageError } from './define.ts'
-import { readArgs } from './read-args.ts'
+import { FORMAT, formatOf, readArgs } from './read-args.ts'
 
 const READERS: Readonly<Record<string, (text: string, file: string) => Conversion>> = {
   agentgateway: convertAgentgateway,
@@ -54,7 +54,8 @@ Exit code: 0 if everything was converted, 1 if something was not or the file can
       err(`portcullis convert: ${file}:${error.line}: ${shortened(error.message)}\n`)
       return 1
     }
-    const { document, lost } = conversion
+    const { document } = conversion
+    const lost = inOrder(conversion.lost)
     const written = isJson
       ? `${JSON.stringify({ configuration: document, notCarriedOver: lost }, undefined, 2)}\n`
       : stringify(document, { lineWidth: 0, aliasDuplicateObjects: false })
@@ -73,6 +74,12 @@ Exit code: 0 if everything was converted, 1 if something was not or the file can
     return lost.length === 0 ? 0 : 1
   },
 })
+
+/** Each once, though several servers inherit it, in the order of the file. */
+function inOrder(lost: readonly Lost[]): readonly Lost[] {
+  const once = new Map(lost.map((one) => [JSON.stringify(one), one]))
+  return [...once.values()].sort((one, other) => (one.line ?? 0) - (other.line ?? 0))
+}
 
 /** What a file says where it is none may have any length. */
 function shortened(text: string): string {
@@ -105,17 +112,15 @@ function parse(args: readonly string[]) {
       file: { type: 'string', short: 'f' },
       from: { type: 'string' },
       output: { type: 'string', short: 'o' },
-      format: { type: 'string' },
-      json: { type: 'boolean' },
+      ...FORMAT,
     },
   })
-  const { from, output, format = 'text' } = values
+  const { from, output } = values
   const files = [...(values.file === undefined ? [] : [values.file]), ...positionals]
   const [file] = files
   if (file === undefined || files.length > 1) throw new UsageError('specify exactly one file')
   if (from !== undefined && !KINDS.includes(from)) {
     throw new UsageError(`unknown kind \`${from}\`; available: ${KINDS.join(', ')}`)
   }
-  if (!['text', 'json'].includes(format)) throw new UsageError('--format must be text or json')
-  return { file, from, output, isJson: values.json === true || format === 'json' }
+  return { file, from, output, isJson: formatOf(values, ['text', 'json']) === 'json' }
 }

@@ -7,6 +7,8 @@ export interface Terminal {
   /** Columns; undefined where the output is no terminal. */
   readonly width: number | undefined
   readonly colour: boolean
+  /** Shows that a command is at work until it is called; undefined where nobody would see it. */
+  readonly startProgress?: ((name: string) => () => void) | undefined
 }
 
 /** A word behind `portcullis`. */
@@ -16,6 +18,8 @@ export interface Command {
   readonly summary: string
   /** What `portcullis NAME --help` prints. */
   readonly help: string
+  /** Whether its work may take more than a second. */
+  readonly mayTakeLong?: boolean
   /** The exit code: 0 for yes, 1 for no, 2 for a question that was not understood. */
   readonly run: (args: readonly string[], terminal: Terminal) => number | Promise<number>
 }
@@ -26,3 +30,6 @@ export function defineCommand(command: Command): Command {
 
 /** What is wrong with the way a command was called. */
 export class UsageError extends Error {}
+
+/** What is wrong with a file that a command was given: it ends with 1. */
+export class InputError extends Error {}

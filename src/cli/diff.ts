@@ -20,6 +20,7 @@ import { openVerdicts, type Verdicts } from './verdicts.ts'
 export const diff = defineCommand({
   name: 'diff',
   summary: 'show which requests a changed configuration newly admits or denies, with examples',
+  mayTakeLong: true,
   help: `portcullis diff OLD NEW [--format text|json] [--fail-on-newly-admitted] [--fail-on-change]
 portcullis diff --cluster NEW
 portcullis diff --admin URL NEW

@@ -22,6 +22,7 @@ import { ruleGuards } from './rule-guards.ts'
 export const effective = defineCommand({
   name: 'effective',
   summary: 'list what guards each listener, route and backend, and what nothing guards',
+  mayTakeLong: true,
   help: `portcullis effective FILE|--cluster|--admin URL [--fail-on-unprotected]
                      [--format text|json]
 
@@ -60,7 +61,7 @@ is unprotected; 2 for a usage error.`,
     const show = (found: Effective) => {
       out(format === 'json' ? `${JSON.stringify(found, undefined, 2)}\n` : render(found, paint))
       const open = unprotected(found)
-      if (options.json !== true) out(summary(found, open, paint))
+      if (format !== 'json') out(summary(found, open, paint))
       return options['fail-on-unprotected'] === true && open.length > 0 ? 1 : 0
     }
     if (options.admin !== undefined) {

@@ -195,7 +195,7 @@ backends:
     assert.equal((await runWith([...args, '-H', 'content-length: 1'])).code, 2)
     assert.equal(
       (await runWith([...args.slice(0, 5), '--body-file', join(folder, 'none')])).code,
-      2,
+      1,
     )
   })
 })

@@ -16,7 +16,7 @@ import { recognize } from '../program/hypothetical-token.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'
 import { DEFAULT_ADMIN } from './admin-client.ts'
-import { codePage, isCode } from './code-page.ts'
+import { codeJson, codePage, isCode } from './code-page.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { explainServed } from './explain-served.ts'
 import {
@@ -44,10 +44,11 @@ import { RequestReader } from './wire-request.ts'
 export const explain = defineCommand({
   name: 'explain',
   summary: 'explain how a configuration decides a request, rule by rule',
+  mayTakeLong: true,
   help: `portcullis explain FILE --request 'GET /path' [options]
 portcullis explain FILE --decision ID [--admin URL | --decisions FILE...]
 portcullis explain --admin URL [--decision ID | --request 'GET /path' [options]]
-portcullis explain CODE
+portcullis explain CODE [--format text|json]
 
 Parses the request as the gateway does and evaluates every rule that it reaches, in order,
 with the functions of the gateway; prints the value of each condition.
@@ -107,7 +108,8 @@ usage error.`,
     const { values, positionals } = parse(args)
     const [word] = positionals
     if (word !== undefined && isCode(word)) {
-      terminal.out(codePage(word, terminal))
+      const isJson = formatOf(values, ['text', 'json']) === 'json'
+      terminal.out(isJson ? codeJson(word) : codePage(word, terminal))
       return 0
     }
     const format = formatOf(values, ['text', 'json'])

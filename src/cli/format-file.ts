@@ -2,9 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { type Document, isSeq, parseAllDocuments, visit } from 'yaml'
 import { sentenceOf } from '../diagnostics/system-error.ts'
-import { yamlMessage } from '../sources/file/yaml-errors.ts'
+import { firstYamlProblem } from '../sources/file/yaml-errors.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
-import { readArgs } from './read-args.ts'
+import { FILES, FORMAT, filesOf, formatOf, readArgs } from './read-args.ts'
 
 /** Nothing is folded: expressions stay on the line that messages point to. */
 const STYLE = { lineWidth: 0, indentSeq: true, flowCollectionPadding: true } as const
@@ -12,13 +12,15 @@ const STYLE = { lineWidth: 0, indentSeq: true, flowCollectionPadding: true } as 
 export const formatFile = defineCommand({
   name: 'fmt',
   summary: 'format configuration files',
-  help: `portcullis fmt FILE... [--check]
+  help: `portcullis fmt FILE... [--check] [--format text|json]
 
 Formats each FILE (YAML or JSON; - reads standard input and writes to standard output) with
 two spaces per level and consistent quoting and spacing. Comments, key order and values are
 preserved. Files that are already formatted are not touched.
 
-  --check   do not write; list the files that are not formatted
+  --check         do not write; list the files that are not formatted
+  --format json   the files that were changed, or that would be with --check, and those
+                  that could not be formatted, as one object; short form: --json
 
 Exit code: 0; 1 if a file is not valid YAML or, with --check, if a file is not formatted;
 2 for a usage error.`,
@@ -28,35 +30,56 @@ Exit code: 0; 1 if a file is not valid YAML or, with --check, if a file is not f
       allowPositionals: true,
       options: {
         check: { type: 'boolean' },
-        file: { type: 'string', short: 'f', multiple: true },
+        ...FILES,
+        ...FORMAT,
       },
     })
-    const files = [...(values.file ?? []), ...positionals]
-    if (files.length === 0) throw new UsageError('specify at least one file')
-    return Math.max(...files.map((file) => formatOne(file, values.check === true, terminal)))
+    const files = filesOf({ values, positionals }, 'specify at least one file')
+    const isCheck = values.check === true
+    const isJson = formatOf(values, ['text', 'json']) === 'json'
+    if (isJson && !isCheck && files.includes('-')) {
+      throw new UsageError('--format json cannot be combined with standard input')
+    }
+    const formatted = files.map((file) => formatOne(file, isCheck, terminal))
+    const changed = formatted.filter((one) => one.isChanged).map(({ file }) => file)
+    const failed = formatted.flatMap(({ file, why }) => (why === undefined ? [] : [{ file, why }]))
+    if (isJson) terminal.out(`${JSON.stringify({ changed, failed }, undefined, 2)}\n`)
+    else {
+      if (isCheck) terminal.out(changed.map((file) => `${file}\n`).join(''))
+      for (const { why } of failed) terminal.err(`portcullis fmt: ${why}\n`)
+    }
+    return failed.length > 0 || (isCheck && changed.length > 0) ? 1 : 0
   },
 })
 
-function formatOne(file: string, isCheck: boolean, { out, err, readInput }: Terminal): number {
+interface Formatted {
+  readonly file: string
+  /** Or would be, if it is only checked. */
+  readonly isChanged: boolean
+  /** Why it could not be. */
+  readonly why?: string
+}
+
+function formatOne(file: string, isCheck: boolean, { out, readInput }: Terminal): Formatted {
   try {
     const text = file === '-' ? readInput() : readFileSync(file, 'utf8')
     const laid = layOut(text, /\.json$/i.test(file))
-    if (isCheck) {
-      if (laid !== text) out(`${file}\n`)
-      return laid === text ? 0 : 1
-    }
-    if (file === '-') out(laid)
-    else if (laid !== text) writeFileSync(file, laid)
-    return 0
+    if (!isCheck && file === '-') out(laid)
+    else if (!isCheck && laid !== text) writeFileSync(file, laid)
+    return { file, isChanged: laid !== text }
   } catch (error) {
-    err(`portcullis fmt: ${file}: ${sentenceOf(error)}\n`)
-    return 1
+    const isPlaced = error instanceof PlacedError
+    const why = isPlaced ? `${file}:${error.message}` : `${file}: ${sentenceOf(error)}`
+    return { file, isChanged: false, why }
   }
 }
 
+/** Its message begins with the line and the column. */
+class PlacedError extends Error {}
+
 /** The same values with the usual spaces; throws where the text has no meaning. */
 function layOut(text: string, isJson: boolean): string {
-  if (isJson) return `${JSON.stringify(JSON.parse(text), undefined, 2)}\n`
+  if (isJson) return `${JSON.stringify(readJson(text), undefined, 2)}\n`
   const documents = read(text)
   const laid = withoutPadding(documents.map((one) => one.toString(STYLE)).join(''))
   const values = documents.map((one) => one.toJS({ mapAsMap: true }))
@@ -67,6 +90,14 @@ function layOut(text: string, isJson: boolean): string {
   )
   if (!isSame) throw new Error('not formatted: formatting would change its meaning')
   return laid
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Error('this is not valid JSON')
+  }
 }
 
 /** `[a, b]`, as most people write lists, beside `{ a: b }`. */
@@ -89,7 +120,9 @@ function read(text: string): readonly Document[] {
   const all = 'empty' in documents ? [] : documents
   for (const { errors } of all) {
     const [first] = errors
-    if (first !== undefined) throw new Error(yamlMessage(first))
+    if (first === undefined) continue
+    const { message, line, column } = firstYamlProblem(first, text)
+    throw new PlacedError(`${line}:${column}: ${message}`)
   }
   return all
 }

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { defineCommand, UsageError } from './define.ts'
-import { readArgs } from './read-args.ts'
+import { FORMAT, formatOf, readArgs } from './read-args.ts'
 
 /** Fewer bytes can be guessed. */
 const KEY_BYTES = 32
@@ -8,18 +8,19 @@ const KEY_BYTES = 32
 export const hashKey = defineCommand({
   name: 'hash-key',
   summary: 'print the hash of an API key for `keyHash`',
-  help: `portcullis hash-key [--json]
-portcullis hash-key --generate [--json]
+  help: `portcullis hash-key [--generate] [--format text|json]
 
 Reads an API key from standard input and prints its hash for \`apiKey.keys[].keyHash\`, so
 that the configuration does not reveal the key. A trailing newline is ignored.
 
-  --generate   generate a random key and print it before its hash
-  --json       JSON output
+  --generate      generate a random key and print it before its hash
+  --format json   JSON output; short form: --json
 
 Exit code: 0, or 2 for a usage error.`,
   run: (args, { out, readInput }) => {
-    const { generate = false, json = false } = parse(args)
+    const values = parse(args)
+    const { generate = false } = values
+    const json = formatOf(values, ['text', 'json']) === 'json'
     const key = generate
       ? randomBytes(KEY_BYTES).toString('base64url')
       : readInput().replace(/\r?\n$/, '')
@@ -34,6 +35,6 @@ Exit code: 0, or 2 for a usage error.`,
 function parse(args: readonly string[]) {
   return readArgs({
     args: [...args],
-    options: { generate: { type: 'boolean' }, json: { type: 'boolean' } },
+    options: { generate: { type: 'boolean' }, ...FORMAT },
   }).values
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { readJson } from '../cel/values/json-read.ts'
 import type { JsonObject } from '../cel/values/value.ts'
+import { sentenceOf } from '../diagnostics/system-error.ts'
 import type { ClientCertificate } from '../exchange/connection.ts'
 import { servesRequests } from '../model/gateway.ts'
 import { bodyReaderOf, type HypotheticalRequest, listenersCalled } from '../program/explain.ts'
@@ -8,7 +9,7 @@ import type { ListenerProgram, Program } from '../program/program.ts'
 import { takeBody } from '../proxy/read-body.ts'
 import { IDENTITY_VARIABLES } from '../reach/kinds.ts'
 import type { AttributeRecord, DecisionRecord } from '../telemetry/decision-record.ts'
-import { UsageError } from './define.ts'
+import { InputError, UsageError } from './define.ts'
 import type { HttpVersion, Rejected, RequestReader, WrittenRequest } from './wire-request.ts'
 
 export interface HypotheticalOptions {
@@ -37,7 +38,7 @@ export function bodyFrom({ body, 'body-file': file }: HypotheticalOptions): Uint
   try {
     return readFileSync(file)
   } catch (error) {
-    throw new UsageError(`cannot read --body-file ${file}: ${(error as Error).message}`)
+    throw new InputError(`cannot read ${file}: ${sentenceOf(error)}`)
   }
 }
 

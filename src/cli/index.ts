@@ -3,7 +3,7 @@ import { audit } from './audit.ts'
 import { completionOf } from './completion.ts'
 import { config } from './config.ts'
 import { convert } from './convert.ts'
-import type { Command, Terminal } from './define.ts'
+import { type Command, type Terminal, UsageError } from './define.ts'
 import { diff } from './diff.ts'
 import { effective } from './effective.ts'
 import { explain } from './explain.ts'
@@ -11,11 +11,12 @@ import { formatFile } from './format-file.ts'
 import { hashKey } from './hash-key.ts'
 import { hashPassword } from './hash-password.ts'
 import { init } from './init.ts'
-import { invoke } from './invoke.ts'
+import { invoke, renderUsageError } from './invoke.ts'
 import { lintCommand } from './lint.ts'
 import { pin } from './pin.ts'
 import { schema } from './print-schema.ts'
 import { proveCommand } from './prove.ts'
+import { FORMAT, formatOf, readArgs } from './read-args.ts'
 import { replay } from './replay.ts'
 import { run } from './run.ts'
 import { suggest } from './suggest.ts'
@@ -64,14 +65,18 @@ export async function runCommand(
     return 2
   }
   if (name === 'help' || name === '--help' || name === '-h') {
-    const [asked] = rest
+    const [asked, extra] = rest
+    if (extra !== undefined) {
+      const said = `unexpected argument \`${extra}\``
+      terminal.err(fitTo(renderUsageError('help', said, HELP_USAGE), terminal.width))
+      return 2
+    }
     if (asked !== undefined) return runCommand([asked, '--help'], terminal, version)
     terminal.out(fitTo(overview(), terminal.width))
     return 0
   }
   if (['version', '--version', '-V', '-v'].includes(name)) {
-    terminal.out(`portcullis ${version}\n`)
-    return 0
+    return printVersion(rest, terminal, version)
   }
   const command = COMMANDS.find((one) => one.name === name)
   if (command === undefined) {
@@ -84,12 +89,28 @@ export async function runCommand(
   return invoke(command, rest, terminal)
 }
 
+const HELP_USAGE = 'portcullis help [COMMAND]'
+const VERSION_USAGE = 'portcullis version [--format text|json]'
+
+function printVersion(args: readonly string[], { out, err }: Terminal, version: string): number {
+  try {
+    const { values } = readArgs({ args: [...args], options: FORMAT })
+    const isJson = formatOf(values, ['text', 'json']) === 'json'
+    out(isJson ? `${JSON.stringify({ version }, undefined, 2)}\n` : `portcullis ${version}\n`)
+    return 0
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    err(`portcullis version: ${error.message}\n\n${VERSION_USAGE}\n`)
+    return 2
+  }
+}
+
 function overview(): string {
   const width = Math.max(...COMMANDS.map(({ name }) => name.length))
   const lines = COMMANDS.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`)
   return `portcullis: an authorization-first gateway
 
-Usage: portcullis COMMAND [options]
+Usage: portcullis COMMAND [FILE | -f FILE] [options]
 
 ${lines.join('\n')}
 

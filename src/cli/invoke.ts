@@ -1,4 +1,4 @@
-import { type Command, type Terminal, UsageError } from './define.ts'
+import { type Command, InputError, type Terminal, UsageError } from './define.ts'
 import { fitTo } from './wrap.ts'
 
 /** Runs a command with the arguments that follow its name: the exit code. */
@@ -7,16 +7,56 @@ export async function invoke(
   args: readonly string[],
   terminal: Terminal,
 ): Promise<number> {
+  const { name, help, mayTakeLong = false } = command
   if (args.includes('--help') || args.includes('-h')) {
-    terminal.out(`${fitTo(command.help, terminal.width)}\n`)
+    terminal.out(`${fitTo(help, terminal.width)}\n`)
     return 0
   }
+  const { startProgress } = terminal
+  const stop = mayTakeLong ? startProgress?.(`portcullis ${name}`) : undefined
   try {
-    return await command.run(args, terminal)
+    return await command.run(args, stop === undefined ? terminal : stoppedBy(terminal, stop))
   } catch (error) {
+    stop?.()
+    if (error instanceof InputError) {
+      terminal.err(`portcullis ${name}: ${error.message}\n`)
+      return 1
+    }
     if (!(error instanceof UsageError)) throw error
-    const said = `portcullis ${command.name}: ${error.message}\n\n${command.help}\n`
-    terminal.err(fitTo(said, terminal.width))
+    terminal.err(fitTo(renderUsageError(name, error.message, help), terminal.width))
     return 2
+  } finally {
+    stop?.()
+  }
+}
+
+/** The way to call it, not all of its help: what is wrong would be out of sight above that. */
+export function renderUsageError(name: string, message: string, help: string): string {
+  const [synopsis = ''] = help.split('\n\n', 1)
+  return `portcullis ${name}: ${message}
+
+${synopsis}
+
+See \`portcullis help ${name}\` for all options.
+`
+}
+
+/** Output, and a wait for input, end what is shown of the progress. */
+function stoppedBy(terminal: Terminal, stop: () => void): Terminal {
+  const { out, err, readInput } = terminal
+  return {
+    ...terminal,
+    out: (text) => {
+      stop()
+      out(text)
+    },
+    err: (text) => {
+      stop()
+      err(text)
+    },
+    readInput: () => {
+      stop()
+      return readInput()
+    },
   }
 }

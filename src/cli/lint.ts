@@ -37,6 +37,7 @@ import { readText } from './read-text.ts'
 export const lintCommand = defineCommand({
   name: 'lint',
   summary: 'find policy mistakes: rules that never match, admit too much or have no effect',
+  mayTakeLong: true,
   help: `portcullis lint FILE... [--format text|json|sarif] [--fix] [--max-warnings N]
                 [--decisions FILE] [--service GATEWAY=TYPE/POLICY]
 portcullis lint --admin URL [--format text|json|sarif] [--max-warnings N]

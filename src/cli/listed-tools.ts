@@ -200,7 +200,7 @@ class ListingClient {
       const members = membersOf(message)
       if (members.get('id') !== String(id) && members.get('error') === undefined) continue
       const error = members.get('error')
-      if (error !== undefined) throw new RpcError(`${method}: ${error}`)
+      if (error !== undefined) throw new RpcError(`${method}: ${messageOf(error)}`)
       const result = members.get('result')
       if (result !== undefined) return result
     }
@@ -230,6 +230,12 @@ interface Message {
   readonly method: string
   readonly id?: number
   readonly params?: object
+}
+
+/** What an error object says; all of it, if it has no message. */
+function messageOf(error: string): string {
+  const { message } = JSON.parse(error) as { readonly message?: unknown }
+  return typeof message === 'string' && message !== '' ? message : error
 }
 
 /** The server responded, and with an error. */

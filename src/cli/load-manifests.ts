@@ -9,10 +9,11 @@ import { type Manifest, readManifests, withClasses } from '../controller/manifes
 import { translate } from '../controller/translate/translate.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { collector } from '../diagnostics/report.ts'
+import { sentenceOf } from '../diagnostics/system-error.ts'
 import { freeze } from '../model/freeze.ts'
 import type { Loaded } from '../sources/file/load.ts'
 import { defaultSettings } from '../sources/file/sections/config.ts'
-import { UsageError } from './define.ts'
+import { InputError } from './define.ts'
 import { manifestFiles } from './manifest-files.ts'
 import { CLUSTER_PATH, nameOf } from './read-args.ts'
 
@@ -29,8 +30,14 @@ export async function prepareCluster(
     cluster = await readCluster(client)
     client.close()
   } catch (error) {
-    throw new UsageError(`cannot read the cluster: ${(error as Error).message}`)
+    throw new InputError(`cannot read the cluster: ${whyUnread(error)}`)
   }
+}
+
+function whyUnread(error: unknown): string {
+  const { path, address, port } = error as Readonly<Record<'path' | 'address' | 'port', unknown>>
+  const at = path ?? (address === undefined ? undefined : `${address}:${port}`)
+  return at === undefined ? sentenceOf(error) : `${at}: ${sentenceOf(error)}`
 }
 
 /** What a controller would make of them, all Gateways together. */

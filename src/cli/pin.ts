@@ -19,6 +19,7 @@ import { FILES, FORMAT, fileOf, formatOf, readArgs } from './read-args.ts'
 export const pin = defineCommand({
   name: 'pin',
   summary: 'write the current tools of MCP servers to their pin files',
+  mayTakeLong: true,
   help: `portcullis pin FILE [--target NAME]... [--check] [--format text|json]
 
 Connects to the MCP servers that have \`pins\` in the configuration, lists their tools, and

@@ -11,6 +11,7 @@ import { writeJunit } from './suite/write-junit.ts'
 export const proveCommand = defineCommand({
   name: 'prove',
   summary: 'prove or refute the invariants of test files for every possible request',
+  mayTakeLong: true,
   help: `portcullis prove FILE... [--format text|json|sarif] [--junit FILE] [--allow-not-known]
 
 Each FILE (YAML) specifies a configuration and invariants: CEL expressions that must be

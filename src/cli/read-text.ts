@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { sentenceOf } from '../diagnostics/system-error.ts'
-import { UsageError } from './define.ts'
+import { InputError } from './define.ts'
 
 /** The text of a file that a command was given. */
 export function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw new UsageError(`cannot read ${file}: ${sentenceOf(error)}`)
+    throw new InputError(`cannot read ${file}: ${sentenceOf(error)}`)
   }
 }

@@ -15,6 +15,7 @@ import { openRouter } from './route-recorded.ts'
 export const replay = defineCommand({
   name: 'replay',
   summary: 'show which recorded requests a changed configuration would decide differently',
+  mayTakeLong: true,
   help: `portcullis replay --decisions FILE --old FILE --new FILE
                   [--format text|json] [--fail-on-newly-admitted] [--fail-on-change]
 portcullis replay --admin URL --new FILE [--format text|json]

@@ -4,7 +4,7 @@ import { controllerOf } from './controller-source.ts'
 import { UsageError } from './define.ts'
 import { readArgs } from './read-args.ts'
 
-export const RUN_HELP = `portcullis run [-f FILE] [--no-strict] [--xds ADDRESS]
+export const RUN_HELP = `portcullis run [FILE | -f FILE] [--no-strict] [--xds ADDRESS]
 
 Serves FILE, and reloads it when it or a file that it references changes. A changed file
 with an error is rejected, and the gateway keeps the previous configuration. A rule that can

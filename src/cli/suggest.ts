@@ -13,6 +13,7 @@ import { openRouter } from './route-recorded.ts'
 export const suggest = defineCommand({
   name: 'suggest',
   summary: 'suggest Allow rules that admit the recorded requests and little else',
+  mayTakeLong: true,
   help: `portcullis suggest --decisions FILE -f FILE [--route NAME] [--format text|json]
 portcullis suggest --admin URL [--route NAME] [--format text|json]
 

@@ -12,6 +12,7 @@ import { writeJunit } from './suite/write-junit.ts'
 export const testPolicies = defineCommand({
   name: 'test',
   summary: 'run test files: requests and their expected outcomes, and invariants',
+  mayTakeLong: true,
   help: `portcullis test FILE... [--format text|json] [--junit FILE] [--fail-on-uncovered]
                 [--allow-not-known] [--admin URL]
 

@@ -8,7 +8,7 @@ import {
 import { readFileSync, writeFileSync } from 'node:fs'
 import { sentenceOf, whyUnwritable } from '../diagnostics/system-error.ts'
 import { defineCommand, UsageError } from './define.ts'
-import { readArgs } from './read-args.ts'
+import { FORMAT, formatOf, readArgs } from './read-args.ts'
 
 const DEFAULT_KEY = 'portcullis-test-key.json'
 const DEFAULT_ISSUER = 'https://issuer.example'
@@ -18,7 +18,7 @@ export const token = defineCommand({
   name: 'token',
   summary: 'create a test token and the key set that verifies it',
   help: `portcullis token [--claims JSON] [--issuer URL] [--audience NAME] [--expires 1h]
-                 [--key FILE]
+                 [--key FILE] [--format text|json]
 portcullis token --jwks [--key FILE]
 
 Signs a token (JWT, ES256) with the private key in FILE, which is created if it does not
@@ -35,6 +35,7 @@ For tests only: anyone who has FILE can sign any token.
   --expires TIME     \`exp\`, from now: 30s, 15m, 1h, 7d (default 1h); -1h for an expired token
   --key FILE         the private key (default ${DEFAULT_KEY} in the current directory)
   --jwks             print the key set instead of a token
+  --format json      the token and the key set as one object; short form: --json
 
 Exit code: 0, 1 if FILE cannot be used, 2 for a usage error.`,
   run: (args, { out, err }) => {
@@ -44,7 +45,10 @@ Exit code: 0, 1 if FILE cannot be used, 2 for a usage error.`,
       err(`portcullis token: ${key}\n`)
       return 1
     }
-    out(`${options.jwks === true ? publicSet(key) : signed(key, claimsOf(options))}\n`)
+    const isJson = formatOf(options, ['text', 'json']) === 'json'
+    const made = options.jwks === true ? publicSet(key) : signed(key, claimsOf(options))
+    const whole = isJson && typeof made === 'string' ? { token: made, jwks: publicSet(key) } : made
+    out(`${typeof whole === 'string' ? whole : JSON.stringify(whole, undefined, 2)}\n`)
     return 0
   },
 })
@@ -76,8 +80,8 @@ function keyOf(file: string): Key | string {
   }
 }
 
-function publicSet({ kty, crv, x, y, kid }: Key): string {
-  return JSON.stringify({ keys: [{ kty, crv, x, y, kid, alg: 'ES256', use: 'sig' }] }, undefined, 2)
+function publicSet({ kty, crv, x, y, kid }: Key): object {
+  return { keys: [{ kty, crv, x, y, kid, alg: 'ES256', use: 'sig' }] }
 }
 
 function signed(key: Key, claims: object): string {
@@ -127,6 +131,7 @@ function parse(args: readonly string[]) {
       expires: { type: 'string' },
       key: { type: 'string' },
       jwks: { type: 'boolean' },
+      ...FORMAT,
     },
   }).values
 }

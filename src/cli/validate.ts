@@ -13,7 +13,8 @@ import { ADMIN, FILES, FORMAT, filesOf, formatOf, readArgs } from './read-args.t
 
 export const validate = defineCommand({
   name: 'validate',
-  summary: 'validate configuration files and print all errors and warnings',
+  summary: 'alias of `check`',
+  mayTakeLong: true,
   help: `portcullis validate FILE... [--profile agentgateway] [--format text|json]
 portcullis validate -f FILE [--json]
 portcullis validate [FILE] --admin URL [--format text|json]
@@ -89,11 +90,11 @@ async function servedDiagnostics(
   return undefined
 }
 
-/** The short word for the same. */
+/** The short word for the same, and the one that is recommended. */
 export const check = defineCommand({
   ...validate,
   name: 'check',
-  summary: 'alias of `validate`',
+  summary: 'check configuration files: all errors and warnings, with proven policy mistakes',
   help: validate.help.replaceAll('portcullis validate', 'portcullis check'),
 })
 

@@ -33,6 +33,7 @@ empty list is not an error); 2 for a usage error.`,
     const { values, positionals } = parse(args)
     const [id, ...more] = positionals
     if (more.length > 0) throw new UsageError('specify only one ID')
+    checkFilters(values)
     const { admin = DEFAULT_ADMIN } = values
     const json = formatOf(values, ['text', 'json']) === 'json'
     if (values.follow === true) {
@@ -59,6 +60,21 @@ empty list is not an error); 2 for a usage error.`,
     return id !== undefined && found.length === 0 ? 1 : 0
   },
 })
+
+const VERDICTS = ['denied', 'skipped', 'would-deny', 'allowed', 'any']
+
+/** What the gateway would reject, too: said without one. */
+function checkFilters({ verdict, since, limit }: ReturnType<typeof parse>['values']): void {
+  if (limit !== undefined && !/^[1-9]\d*$/.test(limit)) {
+    throw new UsageError('--limit must be a positive number')
+  }
+  if (verdict !== undefined && !VERDICTS.includes(verdict)) {
+    throw new UsageError(`unknown verdict \`${verdict}\`; available: ${VERDICTS.join(', ')}`)
+  }
+  if (since !== undefined && Number.isNaN(Date.parse(since))) {
+    throw new UsageError('--since must be a time, for example 2026-02-03T04:05:06Z')
+  }
+}
 
 function filters(values: ReturnType<typeof parse>['values']): URLSearchParams {
   const { policy, verdict = 'denied', since, limit = '20' } = values

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, openSync } from 'node:fs'
+import { existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 
 const PROGRAM = join(import.meta.dirname, '../../bin/portcullis.ts')
 
@@ -22,5 +23,67 @@ describe('what a command prints', () => {
     })
     assert.equal(status, 1)
     assert.equal(stderr, 'portcullis: cannot write the output: no space left on device\n')
+  })
+})
+
+/** What a terminal shows that is so many columns wide; `script` makes one. */
+function inTerminal(command: string, environment: Readonly<Record<string, string>> = {}): string {
+  const env = { ...process.env, TERM: 'xterm', ...environment }
+  for (const name of ['NO_COLOR', 'FORCE_COLOR', 'CI']) {
+    if (environment[name] === undefined) delete (env as Record<string, string | undefined>)[name]
+  }
+  const { stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
+    encoding: 'utf8',
+    env,
+    timeout: 30_000,
+  })
+  return stdout
+}
+
+const hasTerminals = spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0
+
+describe('a terminal', { skip: hasTerminals ? false : 'there is no `script`' }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'terminal-'))
+  after(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, 'wrong.yaml')
+  writeFileSync(file, 'gateways: { default: { port: 8080, hots: a } }\n')
+  const program = `"${process.execPath}" "${PROGRAM}"`
+  const check = `${program} check "${file}"`
+  const colour = '\x1b['
+
+  it('has colours, unless it or the environment says otherwise', () => {
+    assert.ok(inTerminal(check).includes(colour))
+    assert.ok(!inTerminal(check, { TERM: 'dumb' }).includes(colour))
+    assert.ok(!inTerminal(check, { NO_COLOR: '1' }).includes(colour))
+    assert.ok(!inTerminal(check, { FORCE_COLOR: '0' }).includes(colour))
+    assert.ok(inTerminal(`${check} | cat`, { FORCE_COLOR: '1' }).includes(colour))
+    assert.ok(!inTerminal(`${check} | cat`).includes(colour))
+  })
+
+  it('that is narrow gets lines that fit', () => {
+    const shown = inTerminal(`stty cols 40; ${program} help init`)
+    const lines = shown.split('\r\n')
+    assert.ok(lines.length > 10)
+    assert.deepEqual(
+      lines.filter((line) => line.length > 40),
+      [],
+    )
+  })
+
+  it('that does not know its width gets whole lines', () => {
+    const shown = inTerminal(`stty cols 0; ${check}`, { NO_COLOR: '1' })
+    assert.match(shown, /default: \{ port: 8080, hots: a \}/)
+  })
+
+  it('sees that work of more than a second goes on, and nothing of it afterwards', () => {
+    const slow = join(folder, 'slow.jsonl')
+    spawnSync('mkfifo', [slow])
+    const replay = `${program} replay --decisions "${slow}" --old "${file}" --new "${file}"`
+    const command = `(sleep 3; echo '{}') > "${slow}" & ${replay}; wait`
+    const shown = inTerminal(command)
+    assert.match(shown, /portcullis replay: working, 1 s/)
+    const last = shown.split('\r\x1b[K').at(-1) ?? ''
+    assert.match(last, /^portcullis replay: \S+ contains no decision records\r\n$/)
+    assert.doesNotMatch(inTerminal(command, { TERM: 'dumb' }), /working/)
   })
 })

@@ -5,23 +5,24 @@ export const CONTROLLER_ROW: Row = {
   panels: [
     {
       title: 'Leaders',
-      description: 'Replicas that write to the cluster: one, but for a moment when it changes.',
+      description:
+        'Replicas that write to the cluster: always one, except for a moment during a change of leader.',
       kind: 'stat',
       queries: { leaders: 'sum(portcullis_controller_leader)' },
     },
     {
       title: 'Connected proxies',
-      description: 'Proxies that are connected to any replica, by their Gateway.',
+      description: 'Proxies that are connected to any replica, by Gateway.',
       queries: { '{{gateway}}': 'sum by (gateway) (portcullis_controller_xds_connections)' },
     },
     {
-      title: 'Proxies behind',
-      description: 'Connected proxies that do not run the newest configuration.',
+      title: 'Outdated proxies',
+      description: 'Connected proxies that do not run the latest configuration.',
       queries: { '{{gateway}}': 'sum by (gateway) (portcullis_controller_xds_stale_proxies) > 0' },
     },
     {
       title: 'Deliveries',
-      description: 'Configurations that were sent to proxies, and what they said.',
+      description: 'Configurations that were sent to proxies, by result.',
       unit: 'ops',
       queries: {
         '{{gateway}} {{outcome}}': `sum by (gateway, outcome) (${rate('portcullis_controller_xds_deliveries_total')})`,
@@ -35,8 +36,8 @@ export const CONTROLLER_ROW: Row = {
       queries: quantiles('portcullis_controller_delivery_duration_seconds'),
     },
     {
-      title: 'Refused proxies',
-      description: 'Proxies that did not prove whose they are, and why.',
+      title: 'Rejected proxies',
+      description: 'Proxies that failed to authenticate, by reason.',
       unit: 'ops',
       queries: {
         '{{reason}}': `sum by (reason) (${rate('portcullis_controller_xds_refusals_total')})`,
@@ -51,19 +52,19 @@ export const CONTROLLER_ROW: Row = {
       },
     },
     {
-      title: 'Duration of translations',
+      title: 'Translation duration',
       description: 'Time to translate the cluster state.',
       unit: 's',
       queries: quantiles('portcullis_controller_reconcile_duration_seconds'),
     },
     {
-      title: 'Changes that wait',
-      description: 'Changes of objects that are not taken up yet.',
+      title: 'Pending changes',
+      description: 'Object changes that have not been processed yet.',
       queries: { '{{pod}}': 'sum by (pod) (portcullis_controller_queue_depth)' },
     },
     {
-      title: 'Conditions that are not true',
-      description: 'Objects by the conditions in their status that are False or Unknown.',
+      title: 'Conditions that are not True',
+      description: 'Objects with a status condition that is False or Unknown, by condition.',
       kind: 'table',
       width: 12,
       queries: {
@@ -78,8 +79,8 @@ export const CONTROLLER_ROW: Row = {
       queries: { '{{kind}}': 'max by (kind) (portcullis_controller_objects)' },
     },
     {
-      title: 'Written statuses',
-      description: 'Statuses that were written to objects, and the outcome.',
+      title: 'Status updates',
+      description: 'Status updates of objects, by result.',
       unit: 'ops',
       queries: {
         '{{kind}} {{outcome}}': `sum by (kind, outcome) (${rate('portcullis_controller_status_writes_total')})`,
@@ -87,15 +88,15 @@ export const CONTROLLER_ROW: Row = {
     },
     {
       title: 'Applied objects',
-      description: 'Objects of proxies that were applied or deleted, and the outcome.',
+      description: 'Objects of proxies that were applied or deleted, by result.',
       unit: 'ops',
       queries: {
         '{{kind}} {{outcome}}': `sum by (kind, outcome) (${rate('portcullis_controller_applies_total')})`,
       },
     },
     {
-      title: 'Watches that ended',
-      description: 'Watches that were begun again, and why.',
+      title: 'Restarted watches',
+      description: 'Watches that were restarted, by reason.',
       unit: 'ops',
       queries: {
         '{{kind}} {{reason}}': `sum by (kind, reason) (${rate('portcullis_controller_watch_restarts_total')})`,
@@ -103,7 +104,7 @@ export const CONTROLLER_ROW: Row = {
     },
     {
       title: 'Sent to proxies',
-      description: 'Bytes of configurations per second.',
+      description: 'Configuration bytes sent per second.',
       unit: 'Bps',
       width: 12,
       queries: {
@@ -111,8 +112,8 @@ export const CONTROLLER_ROW: Row = {
       },
     },
     {
-      title: 'Certificate for proxies',
-      description: 'Time until the certificate that proxies are served with ends.',
+      title: 'Certificate of the xDS server',
+      description: 'Time until the certificate that the controller presents to proxies expires.',
       kind: 'stat',
       unit: 's',
       width: 12,

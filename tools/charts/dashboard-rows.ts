@@ -10,13 +10,13 @@ export const DASHBOARD_ROWS: readonly Row[] = [
     panels: [
       {
         title: 'Requests by status',
-        description: 'Requests per second, by the class of their status.',
+        description: 'Requests per second, by status class.',
         unit: 'reqps',
         queries: { '{{status}}': `sum by (status) (${rate('portcullis_requests_total')})` },
       },
       {
-        title: 'Answers that are not the backend’s',
-        description: 'What the gateway answered by itself, and why.',
+        title: 'Responses of the gateway itself',
+        description: 'Responses that did not come from a backend, by reason.',
         unit: 'reqps',
         queries: {
           '{{reason}}': `sum by (reason) (${rate('portcullis_requests_total{reason!="upstream"}')})`,
@@ -29,8 +29,8 @@ export const DASHBOARD_ROWS: readonly Row[] = [
         queries: { '{{route}}': `topk(10, sum by (route) (${rate('portcullis_requests_total')}))` },
       },
       {
-        title: 'Share of errors',
-        description: 'Answers with 5xx, as a share of all.',
+        title: 'Error rate',
+        description: 'Responses with status 5xx as a share of all responses.',
         kind: 'stat',
         unit: 'percentunit',
         queries: {
@@ -43,8 +43,8 @@ export const DASHBOARD_ROWS: readonly Row[] = [
         queries: { '{{listener}}': 'sum by (listener) (portcullis_requests_active)' },
       },
       {
-        title: 'Refused before any route',
-        description: 'Requests that were not understood or not trusted.',
+        title: 'Rejected before routing',
+        description: 'Malformed or untrusted requests, by reason.',
         unit: 'reqps',
         queries: {
           '{{refusal}}': `sum by (refusal) (${rate('portcullis_requests_refused_total')})`,
@@ -57,7 +57,7 @@ export const DASHBOARD_ROWS: readonly Row[] = [
     panels: [
       {
         title: 'Denials by policy and rule',
-        description: 'Which rule denied how often in the chosen time.',
+        description: 'How often each rule denied a request in the selected time range.',
         kind: 'table',
         width: 12,
         queries: {
@@ -67,7 +67,7 @@ export const DASHBOARD_ROWS: readonly Row[] = [
       },
       {
         title: 'Decisions',
-        description: 'Decisions per second, by what they came to.',
+        description: 'Decisions per second, by verdict.',
         unit: 'ops',
         width: 12,
         queries: {
@@ -76,14 +76,14 @@ export const DASHBOARD_ROWS: readonly Row[] = [
       },
       {
         title: 'Denials by rule',
-        description: 'The ten rules that deny most.',
+        description: 'The ten rules that deny the most requests.',
         unit: 'ops',
         queries: {
           '{{policy}} {{rule}}': `topk(10, sum by (policy, rule) (${rate('portcullis_authorization_decisions_total{verdict="denied"}')}))`,
         },
       },
       {
-        title: 'Rules that come to nothing',
+        title: 'Rule errors',
         description:
           'Rules that read something unset, fail or are not boolean, and so do not match. Deny does not fire then, Require denies.',
         unit: 'ops',
@@ -92,16 +92,16 @@ export const DASHBOARD_ROWS: readonly Row[] = [
         },
       },
       {
-        title: 'What audited rules would deny',
-        description: 'Denials by rules in audit mode, were they enforced.',
+        title: 'Would-be denials of audited rules',
+        description: 'Requests that rules in audit mode would deny if they were enforced.',
         unit: 'ops',
         queries: {
           '{{policy}} {{rule}}': `sum by (policy, rule) (${rate('portcullis_authorization_audit_denials_total')})`,
         },
       },
       {
-        title: 'Connections refused',
-        description: 'Connections that were closed before any data was proxied, and why.',
+        title: 'Rejected connections',
+        description: 'Connections that were closed before any data was proxied, by reason.',
         unit: 'cps',
         queries: {
           '{{reason}}': `sum by (reason) (${rate('portcullis_downstream_connections_rejected_total')})`,
@@ -114,7 +114,7 @@ export const DASHBOARD_ROWS: readonly Row[] = [
     panels: [
       {
         title: 'Failures',
-        description: 'Credentials that were missing or rejected, and why.',
+        description: 'Missing or rejected credentials, by reason.',
         unit: 'ops',
         width: 12,
         queries: {
@@ -123,7 +123,7 @@ export const DASHBOARD_ROWS: readonly Row[] = [
       },
       {
         title: 'Failures by policy',
-        description: 'The ten policies that refuse most.',
+        description: 'The ten policies that reject the most requests.',
         unit: 'ops',
         width: 12,
         queries: {
@@ -131,22 +131,22 @@ export const DASHBOARD_ROWS: readonly Row[] = [
         },
       },
       {
-        title: 'Age of keys',
+        title: 'Age of key sets',
         description: 'Time since the key set of an issuer was last fetched.',
         unit: 's',
         queries: { '{{provider}}': 'max by (provider) (portcullis_jwks_age_seconds)' },
       },
       {
-        title: 'Fetches of keys',
-        description: 'What came of fetching the keys of issuers.',
+        title: 'Key set fetches',
+        description: 'Fetches of the key sets of issuers, by result.',
         unit: 'ops',
         queries: {
           '{{provider}} {{outcome}}': `sum by (provider, outcome) (${rate('portcullis_jwks_refreshes_total')})`,
         },
       },
       {
-        title: 'Verified tokens that were remembered',
-        description: 'Share of tokens that did not have to be verified again.',
+        title: 'Token cache hit ratio',
+        description: 'Share of tokens whose verification was cached.',
         unit: 'percentunit',
         queries: {
           hits: `sum(${rate('portcullis_token_cache_lookups_total{outcome="hit"}')}) / sum(${rate('portcullis_token_cache_lookups_total')})`,
@@ -158,20 +158,21 @@ export const DASHBOARD_ROWS: readonly Row[] = [
     title: 'Latency',
     panels: [
       {
-        title: 'Whole requests',
-        description: 'From the first byte of a request to the last of its answer.',
+        title: 'Request duration',
+        description: 'From the first byte of the request to the last byte of the response.',
         unit: 's',
         queries: quantiles('portcullis_request_duration_seconds'),
       },
       {
-        title: 'What the gateway adds',
-        description: 'The duration without waiting for client and backend.',
+        title: 'Added latency',
+        description:
+          'Request duration without the time spent waiting for the client and the backend.',
         unit: 's',
         queries: quantiles('portcullis_request_overhead_seconds'),
       },
       {
         title: 'Backends',
-        description: '95 of 100 answers of each backend begin within this time.',
+        description: '95th percentile of the time to the first byte of the response, by backend.',
         unit: 's',
         queries: {
           '{{backend}}': quantile(0.95, 'portcullis_upstream_request_duration_seconds', 'backend'),
@@ -184,15 +185,15 @@ export const DASHBOARD_ROWS: readonly Row[] = [
     panels: [
       {
         title: 'Requests by outcome',
-        description: 'Requests to backends, retries and copies included.',
+        description: 'Requests to backends, including retries and mirrored requests.',
         unit: 'reqps',
         queries: {
           '{{backend}} {{outcome}}': `sum by (backend, outcome) (${rate('portcullis_upstream_requests_total')})`,
         },
       },
       {
-        title: 'Connections that failed',
-        description: 'Backend connections that could not be opened, and why.',
+        title: 'Failed connections',
+        description: 'Backend connections that could not be opened, by reason.',
         unit: 'cps',
         queries: {
           '{{backend}} {{reason}}': `sum by (backend, reason) (${rate('portcullis_upstream_connection_failures_total')})`,
@@ -200,7 +201,7 @@ export const DASHBOARD_ROWS: readonly Row[] = [
       },
       {
         title: 'Endpoints',
-        description: 'Endpoints of backends that are not healthy.',
+        description: 'Unhealthy backend endpoints.',
         queries: {
           '{{backend}} {{state}}':
             'max by (backend, state) (portcullis_upstream_endpoints{state!="healthy"})',
@@ -208,7 +209,7 @@ export const DASHBOARD_ROWS: readonly Row[] = [
       },
       {
         title: 'Retries',
-        description: 'Requests that were sent once more, and why.',
+        description: 'Retried requests, by reason.',
         unit: 'reqps',
         queries: {
           '{{backend}} {{reason}}': `sum by (backend, reason) (${rate('portcullis_upstream_retries_total')})`,
@@ -216,14 +217,14 @@ export const DASHBOARD_ROWS: readonly Row[] = [
       },
       {
         title: 'Rate limits',
-        description: 'What rate limits refused.',
+        description: 'Requests that rate limits rejected.',
         unit: 'reqps',
         queries: {
           '{{policy}}': `sum by (policy) (${rate('portcullis_rate_limit_decisions_total{outcome="limited"}')})`,
         },
       },
       {
-        title: 'Limits that were reached',
+        title: 'Limits reached',
         description: 'Limits of the gateway itself.',
         unit: 'ops',
         queries: { '{{limit}}': `sum by (limit) (${rate('portcullis_limit_hits_total')})` },
@@ -236,20 +237,21 @@ export const DASHBOARD_ROWS: readonly Row[] = [
     title: 'Configuration',
     panels: [
       {
-        title: 'Proxies in step',
-        description: 'Whether the newest configuration runs everywhere: 0 where one was rejected.',
+        title: 'Proxies up to date',
+        description:
+          '1 if a proxy runs its latest configuration, 0 if it rejected that configuration.',
         kind: 'stat',
         queries: { 'in step': 'min(portcullis_config_synchronized)' },
       },
       {
-        title: 'Configurations that run',
+        title: 'Running configurations',
         description:
           'Proxies by the configuration they run; more than one line is a change under way.',
         queries: { '{{hash}}': 'count by (hash) (portcullis_config_info)' },
       },
       {
         title: 'Changes',
-        description: 'Configurations that were read after a change.',
+        description: 'Reloads of the configuration, by result.',
         queries: {
           '{{outcome}}':
             'sum by (outcome) (increase(portcullis_config_reloads_total[$__rate_interval]))',
@@ -268,13 +270,13 @@ export const DASHBOARD_ROWS: readonly Row[] = [
       },
       {
         title: 'Memory',
-        description: 'Memory that processes occupy.',
+        description: 'Resident memory of the processes.',
         unit: 'bytes',
         queries: { '{{pod}}': 'sum by (pod) (portcullis_process_resident_memory_bytes)' },
       },
       {
-        title: 'Delay of the event loop',
-        description: 'What a request may have waited for the process.',
+        title: 'Event loop delay',
+        description: 'How long requests may have waited for the process.',
         unit: 's',
         queries: {
           '{{pod}} {{statistic}}':
@@ -290,7 +292,7 @@ export const DASHBOARD_ROWS: readonly Row[] = [
       },
       {
         title: 'Failed TLS handshakes',
-        description: 'Failed TLS handshakes with clients, and why.',
+        description: 'Failed TLS handshakes with clients, by reason.',
         unit: 'cps',
         queries: {
           '{{reason}}': `sum by (reason) (${rate('portcullis_tls_handshake_failures_total')})`,
@@ -298,7 +300,7 @@ export const DASHBOARD_ROWS: readonly Row[] = [
       },
       {
         title: 'Versions',
-        description: 'Proxies by their version.',
+        description: 'Proxies by version.',
         queries: { '{{version}}': 'count by (version) (portcullis_build_info)' },
       },
     ],

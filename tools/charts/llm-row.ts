@@ -5,14 +5,15 @@ export const LLM_ROW: Row = {
   panels: [
     {
       title: 'Cost',
-      description: 'What models cost in the chosen time, by the rates of the model catalog.',
+      description:
+        'Cost of model calls in the selected time range, at the rates of the model catalog.',
       kind: 'stat',
       unit: 'currencyUSD',
       queries: { cost: 'sum(increase(portcullis_llm_cost_usd_total[$__range]))' },
     },
     {
       title: 'Cost by model',
-      description: 'The twenty models that cost most in the chosen time.',
+      description: 'The twenty most expensive models in the selected time range.',
       kind: 'table',
       unit: 'currencyUSD',
       queries: {
@@ -21,7 +22,7 @@ export const LLM_ROW: Row = {
     },
     {
       title: 'Cost per hour',
-      description: 'The ten routes that cost most, at the pace of the moment.',
+      description: 'The ten most expensive routes, at the current rate.',
       unit: 'currencyUSD',
       queries: {
         '{{route}}': `topk(10, 3600 * sum by (route) (${rate('portcullis_llm_cost_usd_total')}))`,
@@ -29,21 +30,21 @@ export const LLM_ROW: Row = {
     },
     {
       title: 'Tokens',
-      description: 'Tokens per second, to models and from them.',
+      description: 'Input and output tokens per second.',
       queries: {
         '{{direction}}': `sum by (direction) (${rate('portcullis_llm_tokens_total')})`,
       },
     },
     {
       title: 'Tokens by model',
-      description: 'The ten models that use most tokens per second.',
+      description: 'The ten models that use the most tokens per second.',
       queries: {
         '{{provider}} {{model}}': `topk(10, sum by (provider, model) (${rate('portcullis_llm_tokens_total')}))`,
       },
     },
     {
       title: 'Tokens from the prompt cache',
-      description: 'Share of input tokens that the provider had in its cache.',
+      description: 'Share of input tokens that came from the provider’s prompt cache.',
       unit: 'percentunit',
       queries: {
         '{{provider}}': `sum by (provider) (${rate('portcullis_llm_tokens_total{direction="input", cache="read"}')}) / sum by (provider) (${rate('portcullis_llm_tokens_total{direction="input"}')})`,
@@ -51,7 +52,7 @@ export const LLM_ROW: Row = {
     },
     {
       title: 'Requests to providers',
-      description: 'Requests to providers, each attempt of a failover included.',
+      description: 'Requests to providers, including each failover attempt.',
       unit: 'reqps',
       queries: {
         '{{provider}} {{outcome}}': `sum by (provider, outcome) (${rate('portcullis_llm_requests_total')})`,
@@ -59,7 +60,8 @@ export const LLM_ROW: Row = {
     },
     {
       title: 'Time to the first token',
-      description: '95 of 100 streamed answers of each model begin within this time.',
+      description:
+        '95th percentile of the time to the first token of streamed responses, by model.',
       unit: 's',
       queries: {
         '{{model}}': quantile(0.95, 'portcullis_llm_time_to_first_token_seconds', 'model'),
@@ -67,15 +69,15 @@ export const LLM_ROW: Row = {
     },
     {
       title: 'Time per token',
-      description: 'Half of the streamed answers of each model take at most this for each token.',
+      description: 'Median time per output token of streamed responses, by model.',
       unit: 's',
       queries: {
         '{{model}}': quantile(0.5, 'portcullis_llm_time_per_output_token_seconds', 'model'),
       },
     },
     {
-      title: 'Whole answers',
-      description: '95 of 100 answers of each model end within this time.',
+      title: 'Response duration',
+      description: '95th percentile of the response duration, by model.',
       unit: 's',
       width: 12,
       queries: {
@@ -84,7 +86,7 @@ export const LLM_ROW: Row = {
     },
     {
       title: 'Failovers',
-      description: 'Requests that went on from a provider to another, and why.',
+      description: 'Requests that failed over to another provider, by reason.',
       unit: 'reqps',
       width: 12,
       queries: {
@@ -93,7 +95,7 @@ export const LLM_ROW: Row = {
     },
     {
       title: 'Budgets and guards',
-      description: 'What budgets and guards did not let through as it was.',
+      description: 'Calls that budgets rejected, and calls that guards rejected or changed.',
       unit: 'reqps',
       width: 12,
       queries: {
@@ -102,8 +104,8 @@ export const LLM_ROW: Row = {
       },
     },
     {
-      title: 'Answers without a price',
-      description: 'Answers whose cost is not counted, because the model catalog has no rate.',
+      title: 'Responses without a price',
+      description: 'Responses whose cost is unknown because the model catalog has no rate.',
       unit: 'reqps',
       width: 12,
       queries: {

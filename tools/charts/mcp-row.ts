@@ -5,27 +5,27 @@ export const MCP_ROW: Row = {
   panels: [
     {
       title: 'Calls by outcome',
-      description: 'Requests of MCP per second, by what came of them.',
+      description: 'MCP requests per second, by outcome.',
       unit: 'reqps',
       queries: { '{{outcome}}': `sum by (outcome) (${rate('portcullis_mcp_calls_total')})` },
     },
     {
       title: 'Calls by method',
-      description: 'Requests of MCP per second, by their method.',
+      description: 'MCP requests per second, by method.',
       unit: 'reqps',
       queries: { '{{method}}': `sum by (method) (${rate('portcullis_mcp_calls_total')})` },
     },
     {
       title: 'Tools',
-      description: 'The ten tools that are called most.',
+      description: 'The ten most frequently called tools.',
       unit: 'reqps',
       queries: {
         '{{target}} {{tool}}': `topk(10, sum by (target, tool) (${rate('portcullis_mcp_calls_total{method="tools/call"}')}))`,
       },
     },
     {
-      title: 'Tools that were denied',
-      description: 'Which tools rules kept clients from calling in the chosen time.',
+      title: 'Denied tools',
+      description: 'Tool calls that rules denied in the selected time range.',
       kind: 'table',
       queries: {
         denials:
@@ -33,16 +33,16 @@ export const MCP_ROW: Row = {
       },
     },
     {
-      title: 'Tools that fail',
-      description: 'The ten tools that fail most, and how.',
+      title: 'Failing tools',
+      description: 'The ten tools that fail most often, by error.',
       unit: 'reqps',
       queries: {
         '{{target}} {{tool}} {{outcome}}': `topk(10, sum by (target, tool, outcome) (${rate('portcullis_mcp_calls_total{method="tools/call", outcome=~"tool-error|error|timeout|unreachable"}')}))`,
       },
     },
     {
-      title: 'Duration of calls',
-      description: '95 of 100 calls of each server end within this time.',
+      title: 'Call duration',
+      description: '95th percentile of the call duration, by server.',
       unit: 's',
       queries: {
         '{{target}}': quantile(0.95, 'portcullis_mcp_call_duration_seconds', 'target'),
@@ -58,24 +58,24 @@ export const MCP_ROW: Row = {
     },
     {
       title: 'Sessions',
-      description: 'Sessions that proxies hold open.',
+      description: 'Open sessions.',
       queries: { '{{route}}': 'sum by (route) (portcullis_mcp_sessions_active)' },
     },
     {
       title: 'New sessions',
-      description: 'Sessions that were begun, taken over from another replica, or rejected.',
+      description: 'Sessions that were created, taken over from another replica, or rejected.',
       unit: 'ops',
       queries: { '{{outcome}}': `sum by (outcome) (${rate('portcullis_mcp_sessions_total')})` },
     },
     {
       title: 'Servers',
-      description: 'Whether servers answer: 0 where one of the proxies cannot reach it.',
+      description: '1 if all proxies can reach the server, 0 if one cannot.',
       width: 12,
       queries: { '{{target}}': 'min by (target) (portcullis_mcp_target_up)' },
     },
     {
-      title: 'Processes that ended',
-      description: 'Processes of servers on stdio, and how they ended.',
+      title: 'Exited processes',
+      description: 'Exited processes of stdio servers, by exit reason.',
       width: 12,
       queries: {
         '{{target}} {{outcome}}':

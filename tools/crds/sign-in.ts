@@ -80,7 +80,7 @@ const apiKeyAuthentication: Structural = {
     ...apiKeys.properties,
     secretRef: secretRef('A Secret whose values are API keys.'),
     secretSelector: selector('Selects Secrets whose values are API keys.'),
-    configMapSelector: selector('Selects ConfigMaps whose values are digests of API keys.'),
+    configMapSelector: selector('Selects ConfigMaps whose values are hashes of API keys.'),
   },
   ...validated([exactlyOne(['secretRef', 'secretSelector', 'configMapSelector'])]),
 }

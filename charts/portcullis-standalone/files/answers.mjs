@@ -25,7 +25,7 @@ async function askPod(address, family) {
     }
     return { config, message: `the pod at ${address} serves another configuration, ${config}` }
   } catch (error) {
-    return { message: `the pod at ${address} does not answer: ${error.cause ?? error}` }
+    return { message: `the pod at ${address} does not respond: ${error.cause ?? error}` }
   }
 }
 
@@ -33,7 +33,7 @@ async function ask({ name = '', port }) {
   if (/^http(?!s)/.test(name)) {
     const signal = AbortSignal.timeout(5000)
     const { status } = await fetch(`http://${SERVICE}:${port}/`, { signal })
-    return `${SERVICE}:${port} answers ${status}`
+    return `${SERVICE}:${port} responds with ${status}`
   }
   await new Promise((resolve, reject) => {
     const socket = connect(port, SERVICE)

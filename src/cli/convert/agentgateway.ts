@@ -13,7 +13,7 @@ import {
 } from 'yaml'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { loadText } from '../../sources/file/load.ts'
-import { yamlMessage } from '../../sources/file/yaml-errors.ts'
+import { firstYamlProblem } from '../../sources/file/yaml-errors.ts'
 import { isNamedHost, lacksMode } from './agentgateway-defaults.ts'
 import { type Conversion, DENIES, DENY_ALL, type Lost } from './conversion.ts'
 import { ConvertError } from './nginx-syntax.ts'
@@ -52,7 +52,8 @@ function readDocument(text: string): Document.Parsed {
   const document = parseDocument(text)
   const [error] = document.errors
   if (error !== undefined) {
-    throw new ConvertError(error.linePos?.[0].line ?? 1, yamlMessage(error))
+    const { message, line } = firstYamlProblem(error, text)
+    throw new ConvertError(line, message)
   }
   if (!isMap(document.contents)) throw new ConvertError(1, 'not a configuration')
   return expandAliases(document, text)

@@ -1,3 +1,4 @@
+import { type Line, parseCaddyfile } from './caddy-syntax.ts'
 import {
   addressIn,
   type Conversion,
@@ -9,12 +10,6 @@ import {
   type RouteDraft,
 } from './conversion.ts'
 import { ConvertError } from './nginx-syntax.ts'
-
-interface Line {
-  readonly words: readonly string[]
-  readonly line: number
-  readonly block: readonly Line[] | undefined
-}
 
 const WITHOUT_COUNTERPART = new Set([
   'log',
@@ -31,7 +26,7 @@ const WITHOUT_COUNTERPART = new Set([
 
 /** The subset: sites with reverse_proxy, handle, handle_path, respond, redir, header, basic_auth. */
 export function convertCaddyfile(text: string): Conversion {
-  return new CaddyConversion(parse(text)).convert()
+  return new CaddyConversion(parseCaddyfile(text)).convert()
 }
 
 interface Site {
@@ -52,13 +47,9 @@ class CaddyConversion {
 
   constructor(lines: readonly Line[]) {
     this.#sites = lines.flatMap((one): Site[] => {
-      if (
-        one.block === undefined ||
-        one.words.length === 0 ||
-        one.words[0]?.startsWith('(') === true
-      ) {
+      if (one.block === undefined || one.words.length === 0) {
         if (one.words.length > 0 || one.block !== undefined) {
-          this.#lose(one, 'options and snippets are not converted')
+          this.#lose(one, 'global options are not converted')
         }
         return []
       }
@@ -78,35 +69,36 @@ class CaddyConversion {
         gateways[`port-${port}`] = { port }
         continue
       }
-      const listeners = here.flatMap(({ host, site }) => {
-        const [, cert, key] = site.lines.find(({ words }) => words[0] === 'tls')?.words ?? []
-        if (cert === undefined || key === undefined) {
-          const what = `https://${host ?? ''}`
+      const listeners = here.map(({ host, site }) => {
+        const name = (host ?? 'any').replace(/^\*/, 'wildcard').replace(/[^A-Za-z0-9]+/g, '-')
+        const [, ...named] = site.lines.find(({ words }) => words[0] === 'tls')?.words ?? []
+        const [cert = `certs/${name}.crt`, key = `certs/${name}.key`] =
+          named.length > 1 ? named : []
+        if (named.length < 2) {
           this.#lost.push({
             line: site.line,
-            what,
-            why: 'certificates are not obtained automatically: specify one with `tls CERT KEY`; until then this site is not served',
+            what: `https://${host ?? ''}`,
+            why: `certificates are not obtained automatically: put one into ${cert} and ${key}`,
           })
-          return []
         }
-        const name = (host ?? 'any').replace(/^\*/, 'wildcard').replace(/[^A-Za-z0-9]+/g, '-')
-        return [compact({ name, hostname: host, tls: { cert, key } })]
+        return compact({ name, hostname: host, tls: { cert, key } })
       })
-      if (listeners.length > 0) gateways[`port-${port}`] = { port, listeners }
+      gateways[`port-${port}`] = { port, listeners }
     }
-    for (const site of this.#sites) this.#convertSite(site, Object.keys(gateways))
+    for (const site of this.#sites) this.#convertSite(site)
     return { document: compact({ gateways, routes: this.#routes }), lost: this.#lost }
   }
 
   #lose({ words, line, block }: Line, why: string): void {
-    this.#lost.push({ line, what: `${words.join(' ')}${block === undefined ? '' : ' { … }'}`, why })
+    this.#lost.push({
+      line,
+      what: [...words, ...(block === undefined ? [] : ['{ … }'])].join(' '),
+      why,
+    })
   }
 
-  #convertSite({ addresses, lines }: Site, served: readonly string[]): void {
-    const gateways = [...new Set(addresses.map(({ port }) => `port-${port}`))].filter((name) =>
-      served.includes(name),
-    )
-    if (gateways.length === 0) return
+  #convertSite({ addresses, lines }: Site): void {
+    const gateways = [...new Set(addresses.map(({ port }) => `port-${port}`))]
     const hostnames = addresses.flatMap(({ host }) => (host === undefined ? [] : [host]))
     const matchers = new Map(
       lines.flatMap((one) => (one.words[0]?.startsWith('@') === true ? [[one.words[0], one]] : [])),
@@ -120,7 +112,7 @@ class CaddyConversion {
       const [word = '', path] = one.words
       if (!['handle', 'handle_path', 'route'].includes(word)) continue
       this.#convertGroup(
-        path,
+        pathOf(path, matchers),
         one.block ?? [],
         plain.filter(isShared),
         context,
@@ -171,7 +163,8 @@ class CaddyConversion {
           isDenied = true
           this.#lose(one, DENIES)
         }
-      } else if (word === 'reverse_proxy' && one.block === undefined && args.length > 0) {
+      } else if (word === 'reverse_proxy' && args.length > 0 && areHarmless(one.block)) {
+        for (const option of one.block ?? []) this.#lose(option, NO_EQUIVALENT)
         const hosts = args
           .map((host) => host.replace(/^http:\/\//, ''))
           .map((host) => (host.startsWith(':') ? `127.0.0.1${host}` : host))
@@ -196,18 +189,13 @@ class CaddyConversion {
           isDenied = true
           this.#lose(one, DENIES)
         }
-      } else if (
-        word === 'header' &&
-        one.block === undefined &&
-        /^[\w-]+$/.test(args[0] ?? '') &&
-        args.length === 2
-      ) {
-        const known = (policies['responseHeaders'] ?? { set: {} }) as {
-          set: Record<string, string>
-        }
-        policies['responseHeaders'] = {
-          set: { ...known.set, [(args[0] ?? '').toLowerCase()]: args[1] ?? '' },
-        }
+      } else if (word === 'header' && headersOf(one, args) !== undefined) {
+        const known = policies['responseHeaders'] as Headers | undefined
+        const { set = {}, remove = [] } = headersOf(one, args) ?? {}
+        policies['responseHeaders'] = compact({
+          set: nonEmpty({ ...known?.set, ...set }),
+          remove: nonEmpty([...(known?.remove ?? []), ...remove]),
+        })
       } else if (
         (word === 'basic_auth' || word === 'basicauth') &&
         one.block !== undefined &&
@@ -218,7 +206,7 @@ class CaddyConversion {
       } else {
         const isHarmless = WITHOUT_COUNTERPART.has(word)
         isDenied ||= !isHarmless
-        this.#lose(one, isHarmless ? 'no equivalent, or different defaults' : DENIES)
+        this.#lose(one, isHarmless ? NO_EQUIVALENT : DENIES)
       }
     }
     const match = path === undefined || path === '*' ? undefined : matchOf(path)
@@ -265,6 +253,62 @@ class CaddyConversion {
   }
 }
 
+const NO_EQUIVALENT = 'no equivalent, or different defaults'
+
+/** Options of `reverse_proxy` that change neither who is served nor what is sent. */
+const PROXY_OPTIONS =
+  /^(lb_policy|lb_retries|lb_try_duration|lb_try_interval|health_\w+|fail_duration|max_fails|unhealthy_\w+|flush_interval|buffer_\w+|request_buffers|response_buffers|stream_\w+)$/
+/** Headers that the gateway sends by itself. */
+const SENT = new Map([
+  ['x-real-ip', /^\{(http\.request\.remote\.host|remote_host)\}$/],
+  ['x-forwarded-for', /^\{(http\.request\.remote\.host|remote_host)\}$/],
+  ['x-forwarded-proto', /^\{(http\.request\.scheme|scheme)\}$/],
+  ['x-forwarded-host', /^\{(http\.request\.host|host)\}$/],
+  ['host', /^\{(http\.request\.host|host)\}$/],
+])
+
+function areHarmless(block: readonly Line[] | undefined): boolean {
+  return (block ?? []).every(({ words: [word = '', name = '', value = ''] }) =>
+    word === 'header_up'
+      ? SENT.get(name.toLowerCase())?.test(value) === true
+      : PROXY_OPTIONS.test(word),
+  )
+}
+
+interface Headers {
+  readonly set?: Readonly<Record<string, string>>
+  readonly remove?: readonly string[]
+}
+
+/** `header NAME VALUE` and a block of such lines and of `-NAME`; undefined for any other form. */
+function headersOf({ block }: Line, args: readonly string[]): Headers | undefined {
+  if (block !== undefined && args.length > 0) return undefined
+  const lines = block === undefined ? [args] : block.map(({ words }) => words)
+  const isPlain = lines.every(([name = '', ...values]) =>
+    name.startsWith('-')
+      ? /^-[\w-]+$/.test(name) && values.length === 0
+      : /^[\w-]+$/.test(name) && values.length === 1 && !/[{}]/.test(values[0] ?? ''),
+  )
+  if (!isPlain) return undefined
+  const removed = lines.filter(([name = '']) => name.startsWith('-'))
+  const set = lines.filter(([name = '']) => !name.startsWith('-'))
+  return {
+    set: Object.fromEntries(set.map(([name = '', value = '']) => [name.toLowerCase(), value])),
+    remove: removed.map(([name = '']) => name.slice(1).toLowerCase()),
+  }
+}
+
+function nonEmpty<T extends object>(value: T): T | undefined {
+  return Object.keys(value).length === 0 ? undefined : value
+}
+
+/** The path of `handle @name`, if the matcher is of one path alone; else the word as it is. */
+function pathOf(word: string | undefined, matchers: ReadonlyMap<string, Line>): string | undefined {
+  const { words: [, kind, path, ...more] = [], block } = matchers.get(word ?? '') ?? {}
+  const isPath = kind === 'path' && block === undefined && more.length === 0
+  return isPath ? (path ?? word) : word
+}
+
 /** They hold for all groups of a site. */
 const isShared = ({ words: [word = ''] }: Line) =>
   [
@@ -302,47 +346,17 @@ function redirectOf([to = '', code = '302']: readonly string[]):
   return { directResponse: { status, headers: { location: `'${to}'` } } }
 }
 
+/** Characters of a name in DNS. */
+const MAX_NAME = 253
+
 function addressOf(text: string, line: number) {
   const [, scheme, host, port] = /^(?:(https?):\/\/)?([\w.*-]*)(?::(\d+))?$/.exec(text) ?? []
-  if (host === undefined) throw new ConvertError(line, `\`${text}\` is not a site address`)
+  if (host === undefined || host.length > MAX_NAME) {
+    throw new ConvertError(line, `\`${text}\` is not a site address`)
+  }
   const isTls = scheme === undefined ? port === undefined || port === '443' : scheme === 'https'
   const number = port === undefined ? (isTls ? 443 : 80) : Number(port)
   // Without a name there is nothing to get a certificate for.
   const isPlain = scheme === undefined && (host === '' || port === '80')
   return { host: host === '' ? undefined : host, port: number, isTls: isTls && !isPlain }
-}
-
-function parse(text: string): readonly Line[] {
-  const root: { words: string[]; line: number; block: Line[] } = { words: [], line: 1, block: [] }
-  const open = [root]
-  for (const [index, raw] of text.split('\n').entries()) {
-    const line = index + 1
-    const words = wordsOf(raw, line)
-    if (words.length === 0) continue
-    const top = open.at(-1) as typeof root
-    if (words.length === 1 && words[0] === '}') {
-      if (open.length === 1) throw new ConvertError(line, 'unexpected `}`')
-      open.pop()
-    } else if (words.at(-1) === '{') {
-      const inner = { words: words.slice(0, -1), line, block: [] }
-      top.block.push(inner)
-      open.push(inner)
-    } else top.block.push({ words, line, block: undefined })
-  }
-  const last = open.at(-1) as typeof root
-  if (open.length > 1) throw new ConvertError(last.line, '`{` is not closed')
-  // A file of one site may go without braces.
-  const [first, ...rest] = root.block
-  const isBare = first !== undefined && first.block === undefined
-  return isBare ? [{ words: first.words, line: first.line, block: rest }] : root.block
-}
-
-function wordsOf(raw: string, line: number): string[] {
-  const words: string[] = []
-  for (const [, double, back, bare] of raw.matchAll(/"((?:[^"\\]|\\.)*)"|`([^`]*)`|(\S+)/g)) {
-    if (bare?.startsWith('#') === true) break
-    if (bare?.startsWith('"') === true) throw new ConvertError(line, 'a quote is not closed')
-    words.push(double?.replace(/\\(.)/g, '$1') ?? back ?? bare ?? '')
-  }
-  return words
 }

@@ -1,6 +1,30 @@
 import { addressIn, anyOf, bothOf, compact } from './conversion.ts'
 import type { Directive } from './nginx-syntax.ts'
 
+/** They say how nginx itself works, and change no decision and no route. */
+const WITHOUT_COUNTERPART = new Set(
+  `user worker_processes worker_connections worker_rlimit_nofile pid events error_log access_log log_format
+  sendfile tcp_nopush tcp_nodelay keepalive_timeout keepalive_requests keepalive types_hash_max_size
+  server_tokens default_type types client_max_body_size client_body_timeout client_header_timeout
+  send_timeout proxy_read_timeout proxy_send_timeout proxy_connect_timeout proxy_buffering
+  proxy_buffers proxy_buffer_size proxy_http_version proxy_redirect proxy_cache proxy_cache_path
+  proxy_next_upstream limit_req limit_req_zone limit_conn limit_conn_zone gzip_types gzip_vary
+  gzip_min_length gzip_comp_level gzip_proxied ssl_session_cache ssl_session_timeout ssl_ciphers
+  ssl_prefer_server_ciphers ssl_protocols ssl_dhparam ssl_stapling ssl_stapling_verify
+  ssl_session_tickets ssl_trusted_certificate resolver charset etag expires root index
+  large_client_header_buffers client_body_buffer_size server_names_hash_bucket_size multi_accept
+  underscores_in_headers reset_timedout_connection autoindex http2 load_module map_hash_bucket_size
+  least_conn zone daemon master_process client_body_temp_path proxy_temp_path fastcgi_temp_path
+  uwsgi_temp_path scgi_temp_path map geo split_clients map_hash_max_size variables_hash_max_size
+  variables_hash_bucket_size`.split(/\s+/),
+)
+/** Variables guard nothing by themselves: what uses them does, and is not understood. */
+export function isHarmless({ name, args }: Directive): boolean {
+  // Every nginx.conf has it, and it names types of files.
+  if (name === 'include') return args.length === 1 && /(^|\/)mime\.types$/.test(args[0] ?? '')
+  return WITHOUT_COUNTERPART.has(name)
+}
+
 /** Directives that are carried over. */
 export const HANDLED = new Set(
   `listen server_name ssl_certificate ssl_certificate_key location return proxy_pass allow deny

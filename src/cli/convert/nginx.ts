@@ -10,6 +10,7 @@ import {
 import {
   accessRule,
   HANDLED,
+  isHarmless,
   KINDS,
   needsOrder,
   ordered,
@@ -19,22 +20,6 @@ import {
 } from './nginx-locations.ts'
 import { ConvertError, type Directive, parseNginx, renderDirective } from './nginx-syntax.ts'
 
-/** They say how nginx itself works, and change no decision and no route. */
-const WITHOUT_COUNTERPART = new Set(
-  `user worker_processes worker_connections worker_rlimit_nofile pid events error_log access_log log_format
-  sendfile tcp_nopush tcp_nodelay keepalive_timeout keepalive_requests keepalive types_hash_max_size
-  server_tokens default_type types client_max_body_size client_body_timeout client_header_timeout
-  send_timeout proxy_read_timeout proxy_send_timeout proxy_connect_timeout proxy_buffering
-  proxy_buffers proxy_buffer_size proxy_http_version proxy_redirect proxy_cache proxy_cache_path
-  proxy_next_upstream limit_req limit_req_zone limit_conn limit_conn_zone gzip_types gzip_vary
-  gzip_min_length gzip_comp_level gzip_proxied ssl_session_cache ssl_session_timeout ssl_ciphers
-  ssl_prefer_server_ciphers ssl_protocols ssl_dhparam ssl_stapling ssl_stapling_verify
-  ssl_session_tickets ssl_trusted_certificate resolver charset etag expires root index
-  large_client_header_buffers client_body_buffer_size server_names_hash_bucket_size multi_accept
-  underscores_in_headers reset_timedout_connection autoindex http2 load_module map_hash_bucket_size
-  least_conn zone daemon master_process client_body_temp_path proxy_temp_path fastcgi_temp_path
-  uwsgi_temp_path scgi_temp_path`.split(/\s+/),
-)
 /** What the gateway does by itself. */
 const FORWARDED = new Map([
   ['host', /^\$(host|http_host)$/],
@@ -97,8 +82,8 @@ class NginxConversion {
     this.#lost.push({ line: directive.line, what: renderDirective(directive), why })
   }
 
-  #whyLost({ name }: Directive): string {
-    return WITHOUT_COUNTERPART.has(name) ? 'no equivalent, or different defaults' : DENIES
+  #whyLost(directive: Directive): string {
+    return isHarmless(directive) ? 'no equivalent, or different defaults' : DENIES
   }
 
   #readUpstream({ args: [name = ''], block = [] }: Directive): void {
@@ -311,7 +296,7 @@ class NginxConversion {
       if (HANDLED.has(one.name)) continue
       if (!reported.has(one)) this.#lose(one, this.#whyLost(one))
       reported.add(one)
-      isDenied ||= !WITHOUT_COUNTERPART.has(one.name)
+      isDenied ||= !isHarmless(one)
     }
     const [realm] = of('auth_basic')
     const [users] = of('auth_basic_user_file')
@@ -335,7 +320,7 @@ class NginxConversion {
           : undefined,
       requestHeaders: Object.keys(set).length > 0 ? { set } : undefined,
       responseHeaders: Object.keys(response).length > 0 ? { set: response } : undefined,
-      ...(of('gzip')[0]?.args[0] === 'on' ? { compression: { level: 6 } } : {}),
+      ...(of('gzip')[0]?.args[0] === 'on' ? { compression: { algorithms: ['gzip'] } } : {}),
     })
   }
 

@@ -59,10 +59,9 @@ export const AUTHENTICATION_CODES = defineCodes('PC05', 'Authentication', [
     title: 'a credential is stored in the file',
     explanation:
       'The configuration contains an API key in plain text. Anyone who can read the file, a ' +
-      'copy of it or its history can use the key. The gateway itself keeps only the digest. ' +
-      'Store the digest instead, which is useless to readers: `keyHash: sha256:` followed by ' +
-      'the output of `printf %s KEY | sha256sum`. Alternatively, read the key from the ' +
-      'environment.',
+      'copy of it or its history can use the key. The gateway itself keeps only its hash. ' +
+      'Store the hash instead, which is useless to readers: `printf %s KEY | portcullis ' +
+      'hash-key` prints it for `keyHash`. Alternatively, read the key from the environment.',
     example: {
       language: 'yaml',
       wrong: `${HEAD}    apiKey:\n      keys: [{ key: robot-key }]`,

@@ -18,16 +18,16 @@ const key = () =>
       key: plainKey()
         .optional()
         .describe(
-          'The key in plain text, for example from an environment variable. Only its digest is kept.',
+          'The key in plain text, for example from an environment variable. Only its hash is kept.',
         ),
       keyHash: scalar<string>({
-        what: 'a key digest',
+        what: 'the hash of a key',
         hint: 'use sha256: followed by 64 hexadecimal digits',
         pattern: /^sha256:[0-9a-fA-F]{64}$/,
         parse: (text) => text.toLowerCase(),
       })
         .optional()
-        .describe('The SHA-256 digest of the key.'),
+        .describe('The SHA-256 hash of the key, as `portcullis hash-key` prints it.'),
       metadata: z
         .record(z.string(), anything)
         .prefault({})

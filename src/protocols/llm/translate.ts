@@ -143,7 +143,7 @@ class Call {
     const read = this.#read(bytes)
     if (!read.ok) return read
     // What must be judged is not let past without it.
-    if (this.isGuarded) throw new Error('guards must be asked first')
+    if (this.isGuarded) throw new Error('guards must run first')
     return this.#write(read.value, read.value.parts)
   }
 

@@ -46,7 +46,8 @@ function wordsFor(
   }
   if (code === 'UNEXPECTED_TOKEN' && /["']\s*$/.test(text.slice(0, start))) return BEHIND_QUOTE
   if (code === 'UNEXPECTED_TOKEN' && /^Unexpected flow-.* at node end/.test(message)) return BRACKET
-  return WORDS[code] ?? [message]
+  // What it shows of the text is shown by whoever reports it.
+  return WORDS[code] ?? [message.replace(/:?\n[\s\S]*$/, '')]
 }
 
 /** What the parser says when it runs out of stack, which is its only bound. */
@@ -54,10 +55,11 @@ function isTooDeep(message: string): boolean {
   return message.startsWith('Maximum call stack')
 }
 
-/** The first line of what the parser says, for commands that read no configuration. */
-export function yamlMessage({ message }: Pick<YAMLError, 'message'>): string {
-  const line = message.replace(/:?\n[\s\S]*$/, '')
-  return line.replace(/^Maximum call stack size exceeded/, 'too many levels of nesting')
+/** What is wrong first, for commands that read no configuration. */
+export function firstYamlProblem(error: YAMLError, text: string) {
+  const { message, start } = describeYamlError(error, text)
+  const before = text.slice(0, start).split('\n')
+  return { message, line: before.length, column: (before.at(-1) ?? '').length + 1 }
 }
 
 const BRACKET = [

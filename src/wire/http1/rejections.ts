@@ -74,6 +74,6 @@ export function refuse(word: RefusalWord): number {
 
 export function refusalOf(code: number): Refusal {
   const word = WORDS[-1 - code]
-  if (word === undefined) throw new RangeError(`${code} is no refusal`)
+  if (word === undefined) throw new RangeError(`${code} is not a rejection`)
   return { word, status: REFUSALS[word] }
 }
