@@ -1,9 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, openSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { type Cluster, eventually } from '../../test/cluster/harness.ts'
-import { reachable } from '../proxy/contenders.ts'
 import { findEnvoy } from '../proxy/find.ts'
 import { hasCondition, type Plane } from './plane.ts'
 
@@ -59,19 +58,22 @@ export async function startEnvoyGateway(
     ENVOY_GATEWAY_NAMESPACE: SYSTEM,
     KUBERNETES_CLUSTER_DOMAIN: 'cluster.local',
   }
-  const made = spawnSync(PROGRAM, ['certgen', '--local', '--config-home', folder], { env })
+  const made = spawnSync(PROGRAM, ['certgen', '--disable-topology-injector'], { env })
   if (made.status !== 0) throw new Error(`certgen: ${made.stdout}${made.stderr}`)
+  const certificates = join(folder, 'certs')
+  for (const name of ['envoy-gateway', 'envoy']) await keep(cluster, name, certificates)
   const file = join(folder, 'envoy-gateway.yaml')
   writeFileSync(file, stringify(configuration()))
   const place = join(folder, 'root')
   mkdirSync(place)
-  const certificates = join(folder, 'certs')
   const script = rootWith(place, join(certificates, 'envoy-gateway'))
   const run = `${script} exec chroot ${place} ${PROGRAM} server --config-path ${file}`
   const controller = spawn('unshare', ['--mount', 'sh', '-ec', run], { env, stdio: 'pipe' })
   let log = ''
-  for (const stream of [controller.stdout, controller.stderr])
-    stream.on('data', (bytes: Buffer) => (log = (log + bytes).slice(-8_192)))
+  const note = (bytes: Buffer) => {
+    log = (log + bytes).slice(-8_192)
+  }
+  for (const stream of [controller.stdout, controller.stderr]) stream.on('data', note)
   const classes = '/apis/gateway.networking.k8s.io/v1/gatewayclasses'
   await cluster.ask('POST', classes, {
     apiVersion: 'gateway.networking.k8s.io/v1',
@@ -109,7 +111,8 @@ export async function startEnvoyGateway(
       '--base-id',
       String(process.pid % 4096),
     ],
-    { stdio: 'ignore' },
+    // Its access log is a file that Envoy opens by the name /dev/stdout.
+    { stdio: ['ignore', openSync(join(folder, 'envoy.log'), 'a'), 'ignore'] },
   )
   return {
     name: `Envoy Gateway ${VERSION.slice(1)}`,
@@ -119,12 +122,20 @@ export async function startEnvoyGateway(
     policyOf,
     isProgrammed: (policy) => hasCondition(policy, 'Accepted'),
     controller: controller.pid ?? 0,
-    ready: async () =>
-      void (await reachable(port, { pid: 0, child: envoy, output: () => log }, 60_000)),
+    ready: () => Promise.resolve(),
     close: async () => {
       for (const child of [envoy, controller]) child.kill('SIGKILL')
     },
   }
+}
+
+/** The files of a Secret, where a pod would have them. */
+async function keep(cluster: Cluster, name: string, folder: string): Promise<void> {
+  const { body } = await cluster.ask('GET', `/api/v1/namespaces/${SYSTEM}/secrets/${name}`)
+  const files = body['data'] as Readonly<Record<string, string>>
+  mkdirSync(join(folder, name), { recursive: true })
+  for (const [file, text] of Object.entries(files))
+    writeFileSync(join(folder, name, file), Buffer.from(text, 'base64'))
 }
 
 /** Commands that make a root of this machine's folders, and one more. */
@@ -206,6 +217,7 @@ function bootstrapOf(certificates: string): object {
             typed_config: {
               '@type': type('transport_sockets.tls.v3.UpstreamTlsContext'),
               common_tls_context: {
+                tls_params: { tls_maximum_protocol_version: 'TLSv1_3' },
                 tls_certificates: [
                   { certificate_chain: file('tls.crt'), private_key: file('tls.key') },
                 ],

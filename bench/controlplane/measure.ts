@@ -19,6 +19,7 @@ export class PlaneBench {
   readonly #plane: Plane
   readonly #closing: (() => void)[] = []
   #routes = 0
+  #hasListened = false
 
   constructor(cluster: Cluster, plane: Plane) {
     this.#cluster = cluster
@@ -156,8 +157,10 @@ export class PlaneBench {
     const run = async () => {
       while (isRunning) {
         const status = await this.#get('/nowhere', '')
-        requests++
-        if (status !== 404) {
+        // Envoy Gateway listens once there is a route.
+        if (status !== 0 || this.#hasListened) requests++
+        this.#hasListened ||= status !== 0
+        if (status !== 404 && this.#hasListened) {
           failed++
           process.stderr.write(`a request failed: ${status === 0 ? 'no response' : status}\n`)
         }
