@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import type { Browser } from 'playwright-core'
 import { launchBrowser, WITHOUT_BROWSER } from '../browser/launch.ts'
-import { openPage, settled } from './pages.ts'
+import { assertAccessible, openPage, settled, takePicture } from './pages.ts'
 import { startUiGateway, type UiGateway } from './ui-gateway.ts'
 
 const run = promisify(execFile)
@@ -153,6 +153,8 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
     }
     await page.getByRole('button', { name: 'Previous rule' }).click()
     await page.getByText('Rule 3 of 4: Allow is true').waitFor()
+    await assertAccessible(page, 'the steps of a request')
+    await takePicture(page, 'steps')
     await context.close()
     assert.deepEqual(wrong, [])
   })
@@ -242,6 +244,8 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
     await page.getByText('Newly admitted').first().waitFor()
     await page.getByText(/recorded requests \d+ would be decided differently/).waitFor()
     await page.locator('pre', { hasText: "== 'ops'" }).waitFor()
+    await assertAccessible(page, 'the effect of a change')
+    await takePicture(page, 'effect')
     assert.equal(await page.getByRole('button', { name: 'Save' }).count(), 0)
     await settled(page)
     await context.close()
