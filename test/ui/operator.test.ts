@@ -126,7 +126,7 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
 
   it('tries a request with a JWT, and steps through the rules', async () => {
     const { page, context, wrong } = await openPage(browser, `${gateway.ui}sandbox`)
-    await page.getByLabel('Request', { exact: false }).first().fill('GET /orders')
+    await page.getByRole('textbox', { name: 'Request', exact: true }).fill('GET /orders')
     await page.getByRole('textbox', { name: 'Headers' }).fill('x-team: eng')
     await page.getByRole('textbox', { name: 'JWT or claims' }).fill('no token')
     await page.getByRole('button', { name: 'Evaluate' }).click()
@@ -134,6 +134,7 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
     await page.getByRole('textbox', { name: 'JWT or claims' }).fill(JWT)
     await page.getByRole('button', { name: 'Evaluate' }).click()
     await page.getByText('Forwarded to the backend').waitFor()
+    await page.getByText("request.path = '/orders'").waitFor()
     await page
       .locator('.atom.tone-good', { hasText: "request.headers['x-team'] == 'eng'" })
       .waitFor()
