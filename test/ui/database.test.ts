@@ -6,7 +6,7 @@ import type { Browser } from 'playwright-core'
 import { launchBrowser, WITHOUT_BROWSER } from '../browser/launch.ts'
 import { until } from '../cli/running.ts'
 import { SKIPPED, startServer, type TestServer } from '../storage/postgres.ts'
-import { assertAccessible, openPage } from './pages.ts'
+import { assertAccessible, openPage, takePicture } from './pages.ts'
 import { startUiGateway, type UiGateway } from './ui-gateway.ts'
 
 /** As an operator does with a text of that length; typed, it would be indented by the editor. */
@@ -69,6 +69,7 @@ describe('an operator of a gateway with a database', { skip: WITHOUT_BROWSER || 
     const backends = lineOf('  backends: [{ backend: example }]')
     assert.equal(await fromOf('backends'), `The file, line ${backends}`)
     await assertAccessible(opened.page, 'where fields come from')
+    await takePicture(opened.page, 'fields')
     await opened.context.close()
     assert.deepEqual(opened.wrong, [])
     const { page, context } = await openPage(browser, `${gateway.ui}policies/routes/public`)

@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict'
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { launchBrowser, WITHOUT_BROWSER } from '../browser/launch.ts'
 import { SKIPPED, startServer, type TestServer } from '../storage/postgres.ts'
 import { type FullGateway, startFullGateway } from './full-gateway.ts'
-import { assertAccessible, openPage, PAGES, settled } from './pages.ts'
+import { assertAccessible, openPage, PAGES, settled, takePicture } from './pages.ts'
 import { startUiGateway } from './ui-gateway.ts'
 
 const FIRST_PAGE_BYTES = 300_000
-/** Pictures for people to look at; they are no part of the repository. */
-const PICTURES = join(import.meta.dirname, '../../.cache/ui-pictures')
 
 // As text, for the browser: programs have no document.
 const OVERFLOW = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
@@ -26,7 +22,6 @@ describe('every page of the Admin UI', { skip: WITHOUT_BROWSER }, () => {
   let pages: readonly string[] = PAGES
 
   before(async () => {
-    mkdirSync(PICTURES, { recursive: true })
     if (SKIPPED === false) server = await startServer()
     const database = await server?.database()
     gateway = await startFullGateway(database === undefined ? {} : { database })
@@ -60,8 +55,7 @@ describe('every page of the Admin UI', { skip: WITHOUT_BROWSER }, () => {
       for (const path of pages) {
         await page.goto(`${gateway.ui}${path}`)
         await settled(page)
-        const name = `${nameOf(path)}-${scheme}-${width}.png`
-        await page.screenshot({ path: join(PICTURES, name), fullPage: true })
+        await takePicture(page, `${nameOf(path)}-${scheme}-${width}`)
         await assertAccessible(page, path)
         const overflow = await page.evaluate(OVERFLOW)
         assert.equal(overflow, 0, `${path} is wider than the window`)
@@ -80,8 +74,7 @@ describe('every page of the Admin UI', { skip: WITHOUT_BROWSER }, () => {
       for (const path of pages) {
         await page.goto(`${gateway.ui}${path}`)
         await settled(page)
-        const name = `${nameOf(path)}-${scheme}-${width}.png`
-        await page.screenshot({ path: join(PICTURES, name), fullPage: true })
+        await takePicture(page, `${nameOf(path)}-${scheme}-${width}`)
         await assertAccessible(page, path)
       }
       await context.close()
@@ -103,7 +96,7 @@ describe('every page of the Admin UI', { skip: WITHOUT_BROWSER }, () => {
         await page.goto(`${empty.ui}${path}`)
         await settled(page)
         assert.match(await page.locator('main').innerText(), words, path)
-        await page.screenshot({ path: join(PICTURES, `${path}-empty-400.png`), fullPage: true })
+        await takePicture(page, `${path}-empty-400`)
         await assertAccessible(page, path)
       }
       await context.close()

@@ -48,7 +48,7 @@ describe('an operator of models and tools', { skip: WITHOUT_BROWSER }, () => {
     const cost = page.getByRole('region', { name: 'Cost in US dollars' })
     await cost.getByText(/small.*: [1-9]/).waitFor()
     await page.locator('.uplot').first().waitFor()
-    await keys.getByText('1 requests (10 %)').waitFor()
+    await keys.getByText('1 request (10 %)').waitFor()
     await assertAccessible(page, 'models')
     await context.close()
     assert.deepEqual(wrong, [])

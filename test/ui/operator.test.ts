@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import type { Browser } from 'playwright-core'
 import { launchBrowser, WITHOUT_BROWSER } from '../browser/launch.ts'
-import { openPage, settled } from './pages.ts'
+import { assertAccessible, openPage, settled, takePicture } from './pages.ts'
 import { startUiGateway, type UiGateway } from './ui-gateway.ts'
 
 const run = promisify(execFile)
@@ -126,7 +126,7 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
 
   it('tries a request with a JWT, and steps through the rules', async () => {
     const { page, context, wrong } = await openPage(browser, `${gateway.ui}sandbox`)
-    await page.getByLabel('Request', { exact: false }).first().fill('GET /orders')
+    await page.getByRole('textbox', { name: 'Request', exact: true }).fill('GET /orders')
     await page.getByRole('textbox', { name: 'Headers' }).fill('x-team: eng')
     await page.getByRole('textbox', { name: 'JWT or claims' }).fill('no token')
     await page.getByRole('button', { name: 'Evaluate' }).click()
@@ -134,6 +134,7 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
     await page.getByRole('textbox', { name: 'JWT or claims' }).fill(JWT)
     await page.getByRole('button', { name: 'Evaluate' }).click()
     await page.getByText('Forwarded to the backend').waitFor()
+    await page.getByText("request.path = '/orders'").waitFor()
     await page
       .locator('.atom.tone-good', { hasText: "request.headers['x-team'] == 'eng'" })
       .waitFor()
@@ -153,6 +154,8 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
     }
     await page.getByRole('button', { name: 'Previous rule' }).click()
     await page.getByText('Rule 3 of 4: Allow is true').waitFor()
+    await assertAccessible(page, 'the steps of a request')
+    await takePicture(page, 'steps')
     await context.close()
     assert.deepEqual(wrong, [])
   })
@@ -242,6 +245,8 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
     await page.getByText('Newly admitted').first().waitFor()
     await page.getByText(/recorded requests \d+ would be decided differently/).waitFor()
     await page.locator('pre', { hasText: "== 'ops'" }).waitFor()
+    await assertAccessible(page, 'the effect of a change')
+    await takePicture(page, 'effect')
     assert.equal(await page.getByRole('button', { name: 'Save' }).count(), 0)
     await settled(page)
     await context.close()

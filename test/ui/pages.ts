@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 
@@ -68,6 +69,14 @@ export async function openPage(
   await page.goto(address)
   await settled(page)
   return { page, context, wrong }
+}
+
+/** For people to look at; no part of the repository. */
+const PICTURES = join(import.meta.dirname, '../../.cache/ui-pictures')
+
+export async function takePicture(page: Page, name: string): Promise<void> {
+  mkdirSync(PICTURES, { recursive: true })
+  await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true })
 }
 
 /** The page has its heading, and nothing of it is still being read. */

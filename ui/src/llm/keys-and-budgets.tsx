@@ -124,7 +124,8 @@ function Used({ measure, amount, hasKey, use }: UsedProps) {
 
 function amountOf(measure: string, amount: number): string {
   const text = amount.toLocaleString(undefined, { maximumFractionDigits: 6 })
-  return measure === 'usd' ? `$${text}` : `${text} ${measure}`
+  if (measure === 'usd') return `$${text}`
+  return `${text} ${amount === 1 ? measure.replace(/s$/, '') : measure}`
 }
 
 function textOf(metadata: Readonly<Record<string, unknown>>): string {

@@ -1,6 +1,14 @@
 import '../parts/usable-language.ts'
 import 'uplot/dist/uPlot.min.css'
-import { Group, SegmentedControl, Stack, Text, Title, useComputedColorScheme } from '@mantine/core'
+import {
+  Group,
+  SegmentedControl,
+  SimpleGrid,
+  Stack,
+  Text,
+  Title,
+  useComputedColorScheme,
+} from '@mantine/core'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import UPlot from 'uplot'
 import type { Usage } from '../api/shapes.ts'
@@ -55,10 +63,10 @@ function Charts({ usage }: { readonly usage: Usage }) {
       : 'Usage of this gateway since it started, for at most one day: no database is configured.'
   return (
     <>
-      <Group align="start" grow preventGrowOverflow={false}>
+      <SimpleGrid cols={{ base: 1, sm: 2 }}>
         <Chart usage={usage} measure="cost" title="Cost in US dollars" digits={4} />
         <Chart usage={usage} measure="tokens" title="Tokens" digits={0} />
-      </Group>
+      </SimpleGrid>
       <Text size="sm" c="dimmed">
         {source}
       </Text>

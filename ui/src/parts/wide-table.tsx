@@ -12,7 +12,7 @@ export function WideTable({ label, minWidth, children }: WideTableProps) {
   const viewportProps = { tabIndex: 0, role: 'group', 'aria-label': label }
   return (
     <Table.ScrollContainer minWidth={minWidth} scrollAreaProps={{ viewportProps }}>
-      <Table>{children}</Table>
+      <Table className="wide-table">{children}</Table>
     </Table.ScrollContainer>
   )
 }
