@@ -37,7 +37,7 @@ const code = start(
     environment: env,
     readInput: () => readFileSync(0, 'utf8'),
     // A terminal that does not know how wide it is says 0.
-    width: stdout.isTTY && stdout.columns > 0 ? stdout.columns : undefined,
+    width: stdout.isTTY ? stdout.columns || 80 : undefined,
     colour: hasColours(),
     startProgress: isWatched() ? startProgress : undefined,
   },

@@ -98,6 +98,13 @@ describe('what open source projects have', () => {
     assert.equal(/no version has been released yet/.test(read('README.md')), !isReleased)
   })
 
+  it('npm start works in cmd.exe, which has no exec', () => {
+    const { scripts } = JSON.parse(read('package.json'))
+    assert.match(scripts.start, /^exec node /)
+    // cmd.exe looks for programs in the folder that npm runs scripts in.
+    assert.equal(read('exec.cmd').trim().split('\n').at(-1), '@%*')
+  })
+
   it('there is a deprecation policy for configuration and CRDs', () => {
     const governance = read('GOVERNANCE.md')
     assert.match(governance, /semantic versioning/)

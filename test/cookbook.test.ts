@@ -3,6 +3,7 @@ import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { parse } from 'yaml'
 import { runWith } from '../src/cli/fixtures/run.ts'
 import { type KeyPair, makeAuthority } from '../src/cli/suite/certificate.ts'
 
@@ -40,7 +41,7 @@ describe('files in the documentation', () => {
     }
 
     for (const [name, text] of files) {
-      if (isTest(text)) continue
+      if (isTest(text) || isOfPrometheus(text)) continue
       it(`${page}: nothing is wrong with ${name}`, async () => {
         write()
         const { code, out } = await runWith(['check', join(own, name)])
@@ -64,6 +65,35 @@ describe('files in the documentation', () => {
     }
   }
 
+  it('docs/cookbook/observability.md: rules of Prometheus are complete', () => {
+    const files = filesIn(readFileSync(join(ROOT, 'docs/cookbook/observability.md'), 'utf8'))
+    const { groups } = parse(files.get('alerts.yaml') ?? '') as { groups: { rules: object[] }[] }
+    const rules = groups.flatMap((one) => one.rules)
+    assert.ok(rules.length >= 5)
+    for (const rule of rules) {
+      assert.deepEqual(
+        ['alert', 'expr', 'annotations'].filter((key) => !(key in rule)),
+        [],
+      )
+    }
+    const { rule_files: named } = parse(files.get('prometheus.yaml') ?? '')
+    assert.deepEqual(named, ['alerts.yaml'])
+  })
+
+  it('names metrics that exist, on every page', () => {
+    const reference = readFileSync(join(ROOT, 'docs/reference/metrics.md'), 'utf8')
+    const known = new Set(reference.match(/^### (portcullis_\w+)/gm)?.map((one) => one.slice(4)))
+    assert.ok(known.size > 80)
+    const unknown = PAGES.flatMap((page) => {
+      const found =
+        readFileSync(join(ROOT, page), 'utf8').match(/\bportcullis_[a-z0-9_]*[a-z0-9]/g) ?? []
+      return found
+        .filter((name) => !known.has(name) && !known.has(name.replace(/_(bucket|sum|count)$/, '')))
+        .map((name) => `${page}: ${name}`)
+    })
+    assert.deepEqual(unknown, [])
+  })
+
   for (const page of PROMISED) {
     it(`${page} has a configuration and a test of it`, () => {
       const files = filesIn(readFileSync(join(ROOT, page), 'utf8'))
@@ -71,6 +101,11 @@ describe('files in the documentation', () => {
     })
   }
 })
+
+/** Read by Prometheus, not by the gateway. */
+function isOfPrometheus(text: string): boolean {
+  return /^(groups|scrape_configs):/m.test(text)
+}
 
 /** A file of requests and invariants, not a configuration. */
 function isTest(text: string): boolean {

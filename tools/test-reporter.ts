@@ -5,13 +5,15 @@ import { inspect } from 'node:util'
 
 /**
  * Quiet where all is well: one line at the end. A failure is printed whole as soon as it happens,
- * and what was skipped is named with its reason. `.ci/run` reads the counts of the last line.
+ * what was skipped is named with its reason, and so are results of parts of a test. `.ci/run` reads the counts of the last line.
  */
 async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const path: string[] = []
   const counts = { passed: 0, failed: 0, skipped: 0 }
   for await (const event of events) {
     if (event.type === 'test:start') path[event.data.nesting] = event.data.name
+    if (event.type === 'test:diagnostic' && event.data.message.startsWith(RESULT))
+      yield `${event.data.message}\n`
     if (event.type !== 'test:pass' && event.type !== 'test:fail') continue
     const { data } = event
     if (isGroup(event)) continue
@@ -29,6 +31,9 @@ async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string>
   // Since the process began: loading the files is part of what a run costs.
   yield renderCounts(counts, performance.now())
 }
+
+/** What a test says of its parts, and CI shows: `result: PAGE: done`. */
+const RESULT = 'result: '
 
 /** A describe block, or a test that failed only because a test inside it did: counted there. */
 function isGroup({ type, data }: TestEvent & { type: 'test:pass' | 'test:fail' }): boolean {

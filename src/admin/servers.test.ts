@@ -129,3 +129,24 @@ describe('a server for operators', () => {
     server.close()
   })
 })
+
+describe('an address that cannot be listened on', () => {
+  it('is reported in words, with what to do', async () => {
+    const first = (await serve(
+      { kind: 'tcp', host: '127.0.0.1', port: 0 },
+      new Map(),
+      ORIGIN,
+    )) as Server
+    const { port } = first.address() as AddressInfo
+    const taken = await serve({ kind: 'tcp', host: '127.0.0.1', port }, new Map(), ORIGIN)
+    const foreign = await serve({ kind: 'tcp', host: '192.0.2.1', port: 0 }, new Map(), ORIGIN)
+    first.close()
+    assert.deepEqual(
+      [taken, foreign].map((one) => one !== undefined && 'message' in one && one.message),
+      [
+        `cannot listen on 127.0.0.1:${port}: the address is already in use`,
+        'cannot listen on 192.0.2.1:0: the address is not available on this machine',
+      ],
+    )
+  })
+})

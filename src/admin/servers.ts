@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
+import { sentenceOf } from '../diagnostics/system-error.ts'
 import { type Address, isLoopback } from '../model/settings.ts'
 
 /** What answers at one path. */
@@ -108,13 +109,16 @@ export async function listen(
     await once(server, 'listening')
     return undefined
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException
     const where = address.kind === 'unix' ? address.path : `${address.host}:${address.port}`
-    const why = code === 'EADDRINUSE' ? 'the address is already in use' : (error as Error).message
-    const hint = 'stop the process that listens there, or use another address'
-    const message = `cannot listen on ${where}: ${why}`
+    const hint = HINTS[(error as NodeJS.ErrnoException).code ?? ''] ?? 'check the address'
+    const message = `cannot listen on ${where}: ${sentenceOf(error)}`
     return { code: 'PC0401', severity: 'error', message, hint, origin }
   }
+}
+
+const HINTS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'stop the process that listens there, or use another address',
+  EACCES: 'use a port above 1023, or grant the process the capability NET_BIND_SERVICE',
 }
 
 /** Where the resolver is out of order, or has no entry for it, localhost is this machine all the same. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { loadText } from '../sources/file/load.ts'
-import { banner } from './banner.ts'
+import { banner, startRecord } from './banner.ts'
 import { painter } from './paint.ts'
 
 describe('what `portcullis run` says to people', () => {
@@ -36,5 +36,13 @@ gateways:
 
 `,
     )
+    assert.deepEqual(startRecord(serving), {
+      version: '1',
+      file: 'gateway.yaml',
+      listeners: { web: 'http://a.test:8443  http://localhost:8443', db: 'tcp://localhost:5432' },
+      admin: 'http://127.0.0.1:1500',
+      metrics: 'http://localhost:1502/metrics',
+      workers: 2,
+    })
   })
 })

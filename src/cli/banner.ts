@@ -1,5 +1,6 @@
 import type { Model } from '../model/model.ts'
 import type { Address, Settings } from '../model/settings.ts'
+import { omitUndefined } from '../sources/file/omit-undefined.ts'
 import type { Paint } from './paint.ts'
 
 interface Serving {
@@ -14,9 +15,7 @@ interface Serving {
 export function banner({ file, model, settings, workers, version }: Serving, paint: Paint): string {
   const rows = [
     ...listenerRows(model),
-    ['admin', urlOf(settings.admin, 'http')],
-    ['metrics', urlOf(settings.stats, 'http', '/metrics')],
-    ['readiness', urlOf(settings.readiness, 'http', '/healthz/ready')],
+    ...Object.entries(addressesOf(settings)),
     ['file', file],
     ['workers', String(workers)],
   ].filter((row): row is [string, string] => row[1] !== undefined)
@@ -25,6 +24,21 @@ export function banner({ file, model, settings, workers, version }: Serving, pai
     ([name, text]) => `  ${paint('faint', name.padEnd(width))}  ${paint('plain', text)}`,
   )
   return `${paint('title', `portcullis ${version}`)}\n\n${lines.join('\n')}\n\n`
+}
+
+/** The same for programs, as fields of one record of the log. */
+export function startRecord({ file, model, settings, workers, version }: Serving) {
+  const listeners = Object.fromEntries(listenerRows(model))
+  return { version, file, listeners, ...addressesOf(settings), workers }
+}
+
+function addressesOf({ admin, stats, readiness }: Settings): Readonly<Record<string, string>> {
+  const all = {
+    admin: urlOf(admin, 'http'),
+    metrics: urlOf(stats, 'http', '/metrics'),
+    readiness: urlOf(readiness, 'http', '/healthz/ready'),
+  }
+  return omitUndefined(all)
 }
 
 /** One row for each gateway: what to type into a browser, or the port of a stream. */

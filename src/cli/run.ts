@@ -35,7 +35,7 @@ import { buildInfo, workers } from '../telemetry/definitions/process.ts'
 import { logDrops } from '../telemetry/definitions/telemetry.ts'
 import { openLog } from '../telemetry/open-log.ts'
 import { openAdmin } from './admin-token.ts'
-import { banner } from './banner.ts'
+import { banner, startRecord } from './banner.ts'
 import { useOfBudgets } from './budgets.ts'
 import { loadServable, servable } from './check-model.ts'
 import { type ControllerOptions, onlySettings, openController } from './controller-source.ts'
@@ -368,16 +368,10 @@ async function serveUntilStopped(
   // Where edits are made by it, the first one does not wait for that.
   void store?.known.then(() => setTimeout(loadApi, API_PAUSE).unref())
 
-  if (terminal.width !== undefined) {
-    const serving = { file, model: announced, settings, workers: fleet.size, version: VERSION }
-    terminal.err(banner(serving, painter(terminal.colour)))
-  }
-  log.info('portcullis', {
-    file,
-    ports: portsOf(announced),
-    workers: fleet.size,
-    message: 'serving',
-  })
+  const serving = { file, model: announced, settings, workers: fleet.size, version: VERSION }
+  if (terminal.width !== undefined) terminal.err(banner(serving, painter(terminal.colour)))
+  const ports = portsOf(announced)
+  log.info('portcullis', { ...startRecord(serving), ports, message: 'serving' })
   await stopped
   // Readiness goes first, so that no new traffic is sent here while the rest finishes.
   status = { ...status, isReady: false, detail: 'draining' }

@@ -10,6 +10,8 @@ const SENTENCES: Readonly<Record<string, string>> = {
   ELOOP: 'too many levels of symbolic links',
   ENAMETOOLONG: 'the file name is too long',
   EMFILE: 'too many open files',
+  EADDRINUSE: 'the address is already in use',
+  EADDRNOTAVAIL: 'the address is not available on this machine',
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset',
   ENOTFOUND: 'the hostname cannot be resolved',

@@ -8,7 +8,7 @@ import { hasErrors } from '../../src/diagnostics/result.ts'
 import { loadText } from '../../src/sources/file/load.ts'
 
 /*
- * `node test/peers/agentgateway-files.ts FOLDER [--list] [--write FOLDER]`, by hand: how many of the
+ * `node test/peers/agentgateway-files.ts FOLDER [--list] [--write FOLDER]`, for the test of this name and by hand: how many of the
  * configurations for agentgateway in a folder load here, and what is wrong with the others. Pages in
  * Markdown have them as blocks of YAML and as here-documents of a shell; equal ones count once. Where
  * the folder has the schema of agentgateway itself (`schema/config.json`), only what is valid there

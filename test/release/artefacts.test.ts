@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { call } from '../../tools/release/platforms.ts'
+import { call, PLATFORMS } from '../../tools/release/platforms.ts'
 import {
   type Installed,
   installImage,
@@ -23,7 +23,7 @@ import {
   machinePath,
 } from './install.ts'
 import type { NewcomerStep, NewcomerTask } from './newcomer.ts'
-import { cookbookPages, firstMinuteLines } from './pages.ts'
+import { cookbookKinds, cookbookPages, firstMinuteLines, PAGES } from './pages.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const HELM = join(ROOT, '.cache/cluster/bin/helm')
@@ -54,16 +54,33 @@ describe('a release', { skip: whyNot() }, () => {
       const installed = install(home)
       const steps = walk(home, installed)
       for (const { page, isDone } of steps)
-        test.diagnostic(`${isDone ? 'done' : 'FAILED'}: ${page}`)
+        test.diagnostic(`result: ${name}: ${page}: ${isDone ? 'done' : 'FAILED'}`)
       const failed = steps.filter(({ isDone }) => !isDone)
       assert.deepEqual(failed, [])
-      assert.ok(steps.length > 30, `only ${steps.length} steps`)
+      const walked = new Set(steps.map(({ page }) => page))
+      for (const page of PAGES) {
+        for (const command of ['check', 'test']) {
+          assert.ok(walked.has(`${page}: ${command}`), `${page}: ${command} was not tried`)
+        }
+      }
+      assert.ok(steps.length >= 45, `only ${steps.length} steps`)
       installed.uninstall()
       assert.equal(existsSync(join(installed.path, 'portcullis')), false)
       assert.deepEqual(readdirSync(join(home, 'user')), [], 'left in the home folder')
       assert.deepEqual(readdirSync(join(home, 'tmp')), [], 'left in the folder for temporary files')
     })
   }
+
+  it('tries a page of each kind that the cookbook has, and of migration', () => {
+    const kinds = cookbookKinds()
+    assert.ok(kinds.size >= 6)
+    for (const [kind, pages] of kinds) {
+      assert.ok(
+        PAGES.some((page) => pages.includes(page)),
+        `no page of "${kind}"`,
+      )
+    }
+  })
 
   it('has the checksum of every file that is published', () => {
     const listed = readFileSync(join(dist, 'SHA256SUMS'), 'utf8').trim().split('\n')
@@ -73,6 +90,15 @@ describe('a release', { skip: whyNot() }, () => {
       const digest = createHash('sha256').update(readFileSync(join(dist, name)))
       assert.equal(digest.digest('hex'), sum, name)
     }
+  })
+
+  it('is for the platforms that the documentation names', () => {
+    assert.deepEqual(
+      PLATFORMS.map(({ name }) => name),
+      ['linux-x64', 'linux-arm64', 'macos-x64', 'macos-arm64', 'windows-x64'],
+    )
+    const page = readFileSync(join(ROOT, 'docs/tasks/install.md'), 'utf8')
+    for (const { name } of PLATFORMS) assert.ok(page.includes(name), name)
   })
 
   it('has charts that Helm takes', (test) => {

@@ -25,6 +25,9 @@ export function installPackage(archive: string, home: string): Installed {
   const npm = (...args: readonly string[]) =>
     call('env', [`PATH=${machinePath}`, 'npm', '--no-audit', '--no-fund', ...args], folder)
   npm('install', '--prefer-offline', archive)
+  // As README calls it.
+  const said = call('env', [`PATH=${machinePath}`, 'npx', '--no', 'portcullis', 'version'], folder)
+  if (!/^portcullis \d/.test(said)) throw new Error(`npx portcullis version: ${said}`)
   return {
     folder: join(home, 'work'),
     path: join(folder, 'node_modules/.bin'),
@@ -73,6 +76,18 @@ exec unshare --mount -- sh -c 'mount --bind /proc ${root}/proc && exec unshare -
     mkdirSync(join(root, name), { recursive: true })
     chmodSync(join(root, name), 0o777)
   }
+  // As `kubectl exec` calls it, by the PATH of the image.
+  const inside = [
+    `--root=${root}`,
+    '--setuid',
+    user,
+    '--setgid',
+    group,
+    '--',
+    '/usr/bin/portcullis',
+  ]
+  const said = call('unshare', [...inside, 'version'])
+  if (!/^portcullis \d/.test(said)) throw new Error(`portcullis in the image: ${said}`)
   const uninstall = () => {
     for (const own of [root, path]) rmSync(own, { recursive: true })
   }

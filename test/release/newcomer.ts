@@ -57,6 +57,12 @@ async function run(file: string): Promise<void> {
   for (const line of ['portcullis version', 'portcullis help', 'portcullis explain PC0107']) {
     report(line, shell(line, first))
   }
+  for (const name of ['bash', 'zsh', 'fish']) {
+    report(`portcullis completion ${name}`, shell(`portcullis completion ${name}`, first))
+  }
+  // What Node itself would say of the environment is not for users.
+  const quiet = shell('NO_COLOR=1 FORCE_COLOR=1 portcullis version 2>&1 >/dev/null', first)
+  write({ page: 'nothing of Node', isDone: quiet.stdout === '', said: quiet.stdout })
   await firstMinute(task, first, shell)
   for (const kind of ['http', 'llm', 'mcp']) {
     const own = `${kind}.yaml`

@@ -5,15 +5,30 @@ import type { NewcomerPage } from './newcomer.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** One page of each kind. */
-const PAGES = [
+/** One page of each kind, or more. */
+export const PAGES = [
   'docs/cookbook/tls-and-sni.md',
   'docs/cookbook/rate-limits.md',
+  'docs/tasks/use-api-keys.md',
   'docs/cookbook/redirects-and-rewrites.md',
   'docs/cookbook/llm-failover.md',
+  'docs/tasks/restrict-mcp-tools.md',
   'docs/cookbook/hardening.md',
   'docs/migrate/nginx.md',
 ]
+
+/** Kind → its pages: the tables of the cookbook, and where to come from. */
+export function cookbookKinds(): ReadonlyMap<string, readonly string[]> {
+  const readme = readFileSync(join(ROOT, 'docs/cookbook/README.md'), 'utf8')
+  const pagesIn = (text: string) =>
+    [...text.matchAll(/\]\((\S+?\.md)\)/g)].map(([, page = '']) => join('docs/cookbook', page))
+  const tables = [...readme.matchAll(/^\| (.+?) \| \|\n\|---\|---\|\n((?:\|.*\n)+)/gm)]
+  const [, others = ''] = /^Coming from (.*)$/m.exec(readme) ?? []
+  return new Map([
+    ...tables.map(([, kind = '', rows = '']) => [kind, pagesIn(rows)] as const),
+    ['coming from', pagesIn(others)],
+  ])
+}
 
 /** The lines of README's first minute that are typed beside the gateway. */
 export function firstMinuteLines(): readonly string[] {
@@ -29,9 +44,9 @@ export function cookbookPages(): readonly NewcomerPage[] {
   const authority = makeAuthority('newcomer')
   return PAGES.map((name) => {
     const page = readFileSync(join(ROOT, name), 'utf8')
-    const blocks = [...page.matchAll(/^```yaml\n# ([\w-]+\.yaml)\n(.*?)^```/gms)]
+    const blocks = [...page.matchAll(/^```yaml\n(# ([\w-]+\.yaml)\n.*?)^```/gms)]
     const files: Record<string, string> = {}
-    for (const [, file = '', text = ''] of blocks) {
+    for (const [, text = '', file = ''] of blocks) {
       files[file] = text
       const { cert, key } = authority.issue('localhost', ['DNS:localhost'])
       for (const [path] of text.matchAll(/[\w./-]+\.(?:crt|key|pem|htpasswd)\b/g)) {

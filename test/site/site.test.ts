@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
@@ -18,17 +18,25 @@ const TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 }
 const LONG = { timeout: 60_000 }
+const DESKTOP = { width: 1280, height: 800 }
+const PHONE = { width: 390, height: 844 }
+/** For people to look at. */
+const PICTURES = join(ROOT, '.cache/site-pictures')
 
 describe('the documentation site', { skip: WITHOUT_BROWSER }, () => {
-  const folder = mkdtempSync(join(tmpdir(), 'site-'))
+  const home = mkdtempSync(join(tmpdir(), 'site-'))
+  const folder = join(home, 'site')
   let server: Server | undefined
   let browser: Browser | undefined
   let address = ''
 
   before(async () => {
     const program = join(ROOT, 'tools/site/build.ts')
-    const built = spawnSync(process.execPath, [program, folder], { encoding: 'utf8' })
+    // Out of the archive that a release has.
+    const archive = join(home, 'site.tgz')
+    const built = spawnSync(process.execPath, [program, archive], { encoding: 'utf8' })
     assert.equal(built.status, 0, built.stdout + built.stderr)
+    assert.equal(spawnSync('tar', ['-xzf', archive, '-C', home]).status, 0)
     server = createServer(({ url = '/' }, response) => {
       const path = join(folder, decodeURIComponent(url.split('?', 1)[0] as string))
       const file = path.endsWith('/') ? `${path}index.html` : path
@@ -43,13 +51,13 @@ describe('the documentation site', { skip: WITHOUT_BROWSER }, () => {
     await browser?.close()
     server?.close()
     server?.closeAllConnections()
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(home, { recursive: true, force: true })
   })
 
   /** A page of the site; what it asked for elsewhere, and what went wrong in it. */
-  async function opened(path: string, colorScheme: 'light' | 'dark' = 'light') {
+  async function opened(path: string, colorScheme: 'light' | 'dark' = 'light', viewport = DESKTOP) {
     assert.ok(browser)
-    const page = await browser.newPage({ colorScheme })
+    const page = await browser.newPage({ colorScheme, viewport })
     const strangers: string[] = []
     const errors: string[] = []
     page.on('request', (request) => {
@@ -100,6 +108,31 @@ describe('the documentation site', { skip: WITHOUT_BROWSER }, () => {
       const text = (await own.page.locator('main h1').first().textContent()) ?? ''
       assert.ok(text.toLowerCase().includes(heading.toLowerCase()), text)
       await closed(own)
+    })
+  }
+
+  for (const path of [
+    '/',
+    '/cookbook/tls-and-sni.html',
+    '/reference/configuration.html',
+    '/errors/PC0107.html',
+    '/playground.html',
+  ]) {
+    it(`${path} fits a desk and a phone, in light and dark; a picture of each is kept`, async () => {
+      mkdirSync(PICTURES, { recursive: true })
+      for (const colorScheme of ['light', 'dark'] as const) {
+        for (const viewport of [DESKTOP, PHONE]) {
+          const own = await opened(path, colorScheme, viewport)
+          const { page } = own
+          const wide = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+          assert.equal(await page.evaluate(wide), 0, `${viewport.width}: wider than the window`)
+          const isDark = await page.evaluate("document.documentElement.classList.contains('dark')")
+          assert.equal(isDark, colorScheme === 'dark')
+          const name = `${path.replaceAll(/\W+/g, '-')}${colorScheme}-${viewport.width}.png`
+          await page.screenshot({ path: join(PICTURES, name) })
+          await closed(own)
+        }
+      }
     })
   }
 

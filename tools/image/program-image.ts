@@ -42,11 +42,18 @@ export function programImage(image: ProgramImage): BuiltImage {
     ports,
     layers: [
       node,
-      withFolders(
-        files.map((file) => {
+      withFolders([
+        ...files.map((file): TarEntry => {
           return { kind: 'file', path: `${FOLDER}/${file}`, bytes: readFileSync(join(dist, file)) }
         }),
-      ),
+        commandOf(program),
+      ]),
     ],
   })
+}
+
+/** `kubectl exec POD -- portcullis why`: there is no shell to start it, and no `env` to find Node. */
+function commandOf(program: string): TarEntry {
+  const text = `#!/usr/bin/node\nimport('/${FOLDER}/${program}.mjs')\n`
+  return { kind: 'file', path: `usr/bin/${program}`, bytes: Buffer.from(text), mode: 0o755 }
 }

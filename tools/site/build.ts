@@ -1,6 +1,12 @@
-import { join, resolve } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
 import { buildSite } from './build-site.ts'
+import { packSite } from './pack-site.ts'
 
-/** `node tools/site/build.ts [FOLDER] [BASE]`: the documentation site, by default in `.cache/site`. */
-const [folder = join(import.meta.dirname, '../../.cache/site'), base] = process.argv.slice(2)
-await buildSite(resolve(folder), base)
+/**
+ * `node tools/site/build.ts [FOLDER] [BASE]`: the documentation site, by default in `.cache/site`.
+ * A name that ends with `.tgz` makes the archive that a release has.
+ */
+const [target = join(import.meta.dirname, '../../.cache/site'), base] = process.argv.slice(2)
+if (target.endsWith('.tgz')) writeFileSync(target, await packSite(basename(target, '.tgz')))
+else await buildSite(resolve(target), base)
