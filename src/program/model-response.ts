@@ -11,6 +11,7 @@ import type {
   TranslatedResponse,
 } from '../protocols/llm/translator.ts'
 import { rejectedBy } from './model-guards.ts'
+import { PiecewiseBody } from './piecewise-body.ts'
 import type { PlacedPart } from './way-back.ts'
 
 /** Bytes of a response that are kept to be translated, or to read its usage. */
@@ -189,30 +190,17 @@ export class ModelResponse {
 
   #translate(flow: BodyFlow): BodyTransformer {
     const stream = this.#openStream()
-    let isWanted = true
-    const release = (held: Uint8Array) => {
-      if (!isWanted) return
+    const out = new PiecewiseBody(flow, () => {
       if (this.firstTokenAt === 0 && stream.hasOutput) this.firstTokenAt = performance.now()
-      if (held.length > 0) flow.write(held)
-      flow.end()
-    }
+    })
     return {
-      write: (bytes) => {
-        const out = stream.push(bytes)
-        if (this.firstTokenAt === 0 && stream.hasOutput) this.firstTokenAt = performance.now()
-        return out.length === 0 ? true : flow.write(out)
-      },
+      write: (bytes) => out.write(stream.take?.(bytes) ?? stream.push(bytes)),
       end: () => {
         this.#hasEnded = true
-        const rest = stream.end()
-        if (rest.length > 0) flow.write(rest)
-        if (stream.settle === undefined) flow.end()
-        else void stream.settle().then(release, (why) => flow.fail(why))
+        out.end(() => stream.end(), stream.settle)
       },
-      resume: () => flow.drained(),
-      abort: () => {
-        isWanted = false
-      },
+      resume: () => out.resume(),
+      abort: () => out.abort(),
     }
   }
 

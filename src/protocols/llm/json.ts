@@ -1,4 +1,5 @@
 import { parsePlainJson } from '../../cel/values/json-plain.ts'
+import { isLongText, lookAtLongText } from './long-json.ts'
 
 /** Values are walked recursively; what is deeper is rejected. */
 const MAX_DEPTH = 200
@@ -50,7 +51,10 @@ export function parseJson(bytes: Uint8Array): ParsedJson {
  * by it, so that the last of two equal names may count, and most texts are read by JSON.parse alone.
  */
 export function parseJsonText(text: string): ParsedJson {
-  if (LONG_NUMBER.test(text) || ESCAPED_NAME.test(text)) return parseJson(ENCODER.encode(text))
+  const isPlain = isLongText(text)
+    ? lookAtLongText(text) === 'plain'
+    : !LONG_NUMBER.test(text) && !ESCAPED_NAME.test(text)
+  if (!isPlain) return parseJson(ENCODER.encode(text))
   try {
     return { value: JSON.parse(text) }
   } catch {

@@ -2,6 +2,7 @@ import { SseReader } from '../sse.ts'
 import type { StreamReader } from './dialect.ts'
 import type { LlmError } from './error.ts'
 import { isObject, parseJsonText } from './json.ts'
+import { isCrowded } from './long-json.ts'
 import type { BlockStart, FinishReason, Signature, StreamEvent } from './neutral.ts'
 import type { Fields } from './reading.ts'
 
@@ -68,6 +69,8 @@ export function serverError(message: string): LlmError {
   return { status: 502, type: 'server', message }
 }
 
+const TOO_LONG = serverError('The provider sent an event that is too long.')
+
 export const TRUNCATED = serverError('The provider ended the stream early.')
 
 /** What a dialect makes of one event of its stream. */
@@ -89,11 +92,15 @@ export function sseStreamReader(handler: EventHandler): StreamReader {
       for (const { event, data } of sse.push(bytes)) {
         if (sink.isOver) break
         if (handler.word?.(data, sink)) continue
+        if (isCrowded(data)) {
+          sink.fail(TOO_LONG)
+          break
+        }
         const { value } = parseJsonText(data)
         if (isObject(value)) handler.event(value, sink, event)
         else sink.fail(serverError('The provider sent an event that is not a JSON object.'))
       }
-      if (sse.isTooLong) sink.fail(serverError('The provider sent an event that is too long.'))
+      if (sse.isTooLong) sink.fail(TOO_LONG)
       if (sse.comments > comments) sink.emit({ kind: 'ping' })
       return sink.take()
     },

@@ -2,6 +2,7 @@ import { SseReader } from '../sse.ts'
 import type { StreamTap } from './dialect.ts'
 import type { LlmError } from './error.ts'
 import { isObject, parseJsonText } from './json.ts'
+import { isCrowded } from './long-json.ts'
 import type { Fields } from './reading.ts'
 import { serverError } from './sse-stream.ts'
 import type { Usage } from './usage.ts'
@@ -53,7 +54,8 @@ export class SseTap extends TapState implements StreamTap {
     for (const { data, event } of this.#sse.push(bytes)) {
       if (!this.#reader.isOfInterest(data, event, this)) continue
       // Most streams end with a word that is no JSON, and an error that is thrown costs more than it.
-      const value = data.startsWith('[') ? undefined : parseJsonText(data).value
+      const isRead = !data.startsWith('[') && !isCrowded(data)
+      const value = isRead ? parseJsonText(data).value : undefined
       if (isObject(value)) this.#reader.read(value, this)
       else this.#reader.word?.(data, this)
     }

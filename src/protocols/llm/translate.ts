@@ -13,6 +13,7 @@ import { type Guard, type GuardRule, isRemote } from './guards/guard-rule.ts'
 import { guardPartsLater, HeldReader } from './guards/held-response.ts'
 import { EventGuard } from './guards/response-guard.ts'
 import { joinBytes } from './json.ts'
+import { cutEvent, isLong } from './long-events.ts'
 import type { NeutralRequest, NeutralResponse, Part, StreamEvent } from './neutral.ts'
 import { passThrough } from './pass-through.ts'
 import { ToolNames } from './tool-names.ts'
@@ -203,7 +204,7 @@ class TranslatedStream implements StreamTranslator {
   hasOutput = false
   isComplete = false
   error: LlmError | undefined
-  readonly settle?: () => Promise<Uint8Array>
+  readonly settle?: () => Promise<Generator<Uint8Array>>
   #hasStarted = false
   readonly #reader: StreamReader
   readonly #writer: StreamWriter
@@ -218,7 +219,7 @@ class TranslatedStream implements StreamTranslator {
     this.#writer = writer
     this.#names = names
     if (reader instanceof HeldReader) {
-      this.settle = async () => this.#write(await reader.settle())
+      this.settle = async () => this.#pieces(await reader.settle())
     }
   }
 
@@ -238,8 +239,20 @@ class TranslatedStream implements StreamTranslator {
     return this.#write(this.#guarded(this.#reader.push(bytes)))
   }
 
+  take(bytes: Uint8Array): Uint8Array | Generator<Uint8Array> {
+    const events = this.#reader.push(bytes)
+    return isLong(events) ? this.#pieces(events) : this.#write(this.#guarded(events))
+  }
+
   end(): Uint8Array {
     return this.#write(this.#guarded(this.#reader.end()))
+  }
+
+  /** What is long is cut: the pieces of a text are the same text, to guards and to clients. */
+  *#pieces(events: readonly StreamEvent[]): Generator<Uint8Array> {
+    for (const event of events) {
+      for (const piece of cutEvent(event)) yield this.#write(this.#guarded([piece]))
+    }
   }
 
   #guarded(events: readonly StreamEvent[]): readonly StreamEvent[] {

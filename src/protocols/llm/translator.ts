@@ -88,10 +88,15 @@ export interface StreamTranslator extends ResponseSummary {
   readonly error?: LlmError | undefined
   /** What the client is to get now; often the same bytes, and empty where there is nothing yet. */
   push(bytes: Uint8Array): Uint8Array
+  /**
+   * The same for bytes that may make much work: then piece by piece, and between two pieces others
+   * may have their turn. Absent: none do.
+   */
+  readonly take?: (bytes: Uint8Array) => Uint8Array | Generator<Uint8Array>
   /** The provider's body is over: what remains, or an error where it is over too early. */
   end(): Uint8Array
   /** After `end`, what waited for guards; absent: nothing did. */
-  readonly settle?: () => Promise<Uint8Array>
+  readonly settle?: () => Promise<Generator<Uint8Array>>
   /** The gateway gives up: an error in the client's dialect, without a clean end. */
   abort(error: LlmError): Uint8Array
 }
