@@ -1,8 +1,8 @@
+import { isCrowded } from '../long-json.ts'
 import { SseReader } from '../sse.ts'
 import type { StreamReader } from './dialect.ts'
 import type { LlmError } from './error.ts'
 import { isObject, parseJsonText } from './json.ts'
-import { isCrowded } from './long-json.ts'
 import type { BlockStart, FinishReason, Signature, StreamEvent } from './neutral.ts'
 import type { Fields } from './reading.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { encodeJson, parseJsonText } from './json.ts'
+import { encodeJson, parseJsonText } from './llm/json.ts'
 import { isCrowded, lookAtLongText } from './long-json.ts'
 
 const LONG = 'x'.repeat(70_000)
