@@ -48,6 +48,8 @@ export interface Point {
   readonly effective: Effective['byKind']
   /** To which of the requests that the rules here admit the gateway itself responds. */
   readonly replies: Replies
+  /** Of replies that are untold: those that are errors, in one word; empty: none is. */
+  readonly untoldErrors: string
 }
 
 /**
@@ -104,6 +106,7 @@ function pointAt(reached: ReachedPoint, read: RuleReader): Point {
     reading: readingOf(reached.effective),
     effective: reached.effective.byKind,
     replies,
+    untoldErrors: replies === 'untold' ? errorReplies(reached) : '',
   }
 }
 
@@ -130,6 +133,16 @@ function beliefsOf({ listener }: Where, { byKind }: Effective): Point['believes'
     // Whether one must be shown is not who vouches for it.
     'tls.clients': hashOf(terminatedTls(listener)?.clients?.ca.text ?? null),
   }
+}
+
+/** Responses that keep requests from backends, with their conditions; not what they say. */
+function errorReplies({ effective }: ReachedPoint): string {
+  const replying = [...REPLYING].flatMap((kind) => effective.byKind.get(kind) ?? [])
+  const all = replying.flatMap(({ value }) => entriesIn(value))
+  const found = all.map(({ condition = '', value }) => {
+    return [condition, (value as { readonly status: number }).status >= 400] as const
+  })
+  return found.some(([, isError]) => isError) ? hashOf(found) : ''
 }
 
 function repliesAt({ effective, layers }: ReachedPoint, scoping: Scoping): Replies {

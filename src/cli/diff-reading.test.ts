@@ -210,3 +210,52 @@ routes:
     }
   })
 })
+
+describe('responses that chance decides about', () => {
+  const responding = (status: number, share: string) => `gateways: { default: { port: 8080 } }
+routes:
+- name: api
+  policies:
+    directResponse: { conditional: [{ condition: 'random() < ${share}', status: ${status}, body: x }] }
+  backends: [{ host: 'a:80' }]
+`
+  it('are not known to be the same where they are errors', async () => {
+    const { out } = await diffOf(responding(403, '0.5'), responding(403, '0.1'))
+    assert.match(out, /not known .*newly admitted or newly denied/)
+    assert.match((await diffOf(responding(200, '0.1'), responding(403, '0.1'))).out, /not known/)
+  })
+
+  it('change nothing where they are none, or are the same', async () => {
+    assert.match((await diffOf(responding(200, '0.5'), responding(200, '0.1'))).out, /proven/)
+    assert.match((await diffOf(responding(403, '0.5'), responding(403, '0.5'))).out, /proven/)
+  })
+})
+
+describe('what tokens in examples have', () => {
+  const requiring = (options: string, rules: string) => `gateways: { default: { port: 8080 } }
+routes:
+- name: api
+  policies:
+    jwtAuthentication:
+      { issuer: 'https://i.test', jwks: { inline: '{"keys":[]}' }, ${options} }
+    authorization: { rules: [${rules}] }
+  backends: [{ host: 'a:80' }]
+`
+  const strict = 'audiences: [shop], jwtValidationOptions: { requiredClaims: [tenant] }'
+
+  it('is all that they must have', async () => {
+    const deny = `{ deny: "jwt.sub == 'bob'" }`
+    const now = requiring(strict, `{ deny: "jwt.sub == 'eve'" }`)
+    const { out } = await diffOf(requiring(strict, deny), now, '--json')
+    const { identity } = JSON.parse(out).differences[0].example
+    const { sub, ...others } = identity.jwt
+    assert.deepEqual(others, { iss: 'https://i.test', aud: 'shop', tenant: 'any' })
+  })
+
+  it('is not left out where a rule says the same', async () => {
+    const rule = `{ require: "jwt.aud == 'shop' || 'shop' in jwt.aud" }`
+    const old = requiring('audiences: [shop]', `{ allow: 'true' }`)
+    const { out } = await diffOf(old, requiring('mode: Strict', `${rule}, { allow: 'true' }`))
+    assert.doesNotMatch(out, /^newly denied at/m)
+  })
+})

@@ -1,3 +1,4 @@
+import { isCrowded } from './long-json.ts'
 import { writeNarrow } from './narrow-text.ts'
 
 /*
@@ -118,7 +119,10 @@ function* elementSteps(
       isLast = letter === 93
       at = isLast ? next + 1 : letters.skipSpace(next + 1)
     } while (!isLast && end - first < STEP)
-    const values = parsed(`[${letters.text.slice(first, end)}]`) as readonly unknown[] | undefined
+    const written = letters.text.slice(first, end)
+    // One element with so many values is nothing that anyone offers, and takes too long to read.
+    if (isCrowded(written)) return undefined
+    const values = parsed(`[${written}]`) as readonly unknown[] | undefined
     // Two readers of one text: they have to agree on how many there are.
     if (values === undefined || 2 * values.length !== places.length) return undefined
     for (const [index, value] of values.entries()) {

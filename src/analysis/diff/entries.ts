@@ -357,6 +357,12 @@ export function repliesUntold({ points, isServed }: Entry): boolean {
   return !isServed || behind.some(({ rules, invalid }) => rules.length + invalid.length > 0)
 }
 
+/** Whether chance turns away others here than there. */
+export function failsOtherwise(one: Entry, other: Entry): boolean {
+  const of = ({ points }: Entry) => points.map(({ untoldErrors }) => untoldErrors).join(' ')
+  return of(one) !== of(other)
+}
+
 /** Whether nothing that decides differs: then there is nothing to look for. */
 export function isSameEntry(a: Entry, b: Entry): boolean {
   return identityOf(a) === identityOf(b)
@@ -372,7 +378,7 @@ function identityOf(entry: Entry): string {
     authenticationsOf(entry).map(acceptanceOf),
     beliefsOf(entry)['proxyProtocol'],
     readsSource(entry) ? beliefsOf(entry) : '',
-    points.map(({ rules, replies, invalid, required, facts }) => [
+    points.map(({ rules, replies, untoldErrors, invalid, required, facts }) => [
       rules.map(({ rule, isEnforced, condition }) => [
         rule.action,
         rule.expression,
@@ -380,7 +386,7 @@ function identityOf(entry: Entry): string {
         ...(condition.names ?? []),
       ]),
       replies === 'untold'
-        ? replies
+        ? untoldErrors
         : replies.map(({ when, isError }) => [
             isError,
             when?.condition.text,

@@ -1,6 +1,7 @@
 import { Ip } from '../../cel/values/ip.ts'
 import type { JsonObject, Value } from '../../cel/values/value.ts'
 import { clientsOf } from '../../model/gateway.ts'
+import type { JwtAuthentication } from '../../policies/jwt-authentication/schema.ts'
 import { isPermissive, issuersOf } from '../scopes.ts'
 import type { Facts } from '../symbolic/attribute-tree.ts'
 import type { World } from '../symbolic/world.ts'
@@ -186,8 +187,27 @@ function identitiesIn(
   // One that both sides take, and the way itself before all: it is to let the token pass.
   const both = taken === undefined ? shared : shared?.filter((one) => taken.includes(one))
   const iss = both?.[0] ?? taken?.[0] ?? shared?.[0]
-  return iss === undefined ? found : { ...found, jwt: { iss, ...jwt } }
+  const own = { ...requiredClaims(entry, iss), ...jwt }
+  return { ...found, jwt: iss === undefined ? own : { iss, ...own } }
 }
+
+/** What a token must have besides to pass the authentications of the way. */
+function requiredClaims(entry: Entry, iss: Value | undefined): JsonObject {
+  const claims: Record<string, Value> = {}
+  for (const { kind, value } of authenticationsOf(entry)) {
+    if (kind !== 'jwtAuthentication') continue
+    const { providers } = value as JwtAuthentication
+    const { audiences = [], requiredClaims: names = [] } =
+      providers.find(({ issuer }) => issuer === iss) ?? {}
+    for (const name of names) if (!GIVEN.has(name)) claims[name] ??= 'any'
+    const [audience] = audiences
+    if (audience !== undefined) claims['aud'] ??= audience
+  }
+  return claims
+}
+
+/** Claims that are said by themselves, or that a token has anyway. */
+const GIVEN: ReadonlySet<string> = new Set(['iss', 'aud', 'exp', 'nbf', 'iat'])
 
 /** Issuers whose tokens pass all authentications of the way; undefined: bad tokens pass as well. */
 function issuersTakenBy(entry: Entry): readonly Value[] | undefined {

@@ -20,6 +20,7 @@ import {
   doorFor,
   doorsBefore,
   type Entry,
+  failsOtherwise,
   otherSources,
   placedApart,
   type RouteMatch,
@@ -112,7 +113,7 @@ function searchOpening(entry: Entry, opening: Opening, sides: Sides): Searched {
 function searchShared(entry: Entry, other: Entry | 'none', sides: Sides): Searched {
   const proof = ask(entry, other, sides, 'proof')
   const byRules = searchRules(entry, other, sides, proof)
-  const isShared = other !== 'none' && repliesUntold(other)
+  const isShared = other !== 'none' && (repliesUntold(other) || failsOtherwise(entry, other))
   if (repliesUntold(entry) || isShared) return { ...byRules, untold: SPLIT_TEXT }
   if (other === 'none') return byRules
   if (other.names !== entry.names) return { ...byRules, untold: otherNamesText(other, entry) }

@@ -2,16 +2,9 @@ import { isName } from '../../cel/check/reads.ts'
 import type { Type } from '../../cel/check/types.ts'
 import type { Value } from '../../cel/values/value.ts'
 import { addressesFor } from './addresses.ts'
+import { claimNumbers, type NumberRange, numbersWithin, wholeNumbers } from './attribute-numbers.ts'
 import type { Asks, Attribute } from './leaves.ts'
-import {
-  asInJson,
-  isModest,
-  isNumber,
-  JSON_NUMBERS,
-  type NumberDomain,
-  numbersFor,
-  plainNumber,
-} from './numbers.ts'
+import { asInJson, isModest, isNumber, plainNumber } from './numbers.ts'
 import { domainOf } from './text-domains.ts'
 import { type Texts, textsFor } from './texts.ts'
 import type { Possibility, Unknown } from './unknown.ts'
@@ -24,13 +17,6 @@ export type Fact =
   | { readonly kind: 'values'; readonly values: readonly Value[]; readonly isSet: boolean }
   /** A number of these, where it is set. */
   | { readonly kind: 'number'; readonly range: NumberRange; readonly isSet: boolean }
-
-export interface NumberRange {
-  readonly min: number
-  readonly max: number
-  /** For examples, where it is as good as any other. */
-  readonly liked: number
-}
 
 /** By the name of the attribute, as `nameOf` writes it. */
 export type Facts = ReadonlyMap<string, Fact>
@@ -292,7 +278,7 @@ export class AttributeTree {
       fact?.kind === 'values'
         ? fact.values
         : fact?.kind === 'number'
-          ? numbersWithin(node, fact.range)
+          ? numbersWithin(node.asks, fact.range)
           : valuesFor(node)
     for (const value of values) found.push({ kind: 'value', value })
     if (fact?.kind === 'values' || fact?.kind === 'number') return found
@@ -310,7 +296,7 @@ function valuesFor(node: Node): readonly Value[] {
     case 'string':
       return textValues(node)
     case 'int':
-      return numberValues(node, PORT_FIELDS.has(nameOf(node.steps)) ? PORTS : WHOLE_NUMBERS)
+      return wholeNumbers(node.asks, nameOf(node.steps))
     case 'bool':
       return [true, false]
     case 'ip':
@@ -321,7 +307,7 @@ function valuesFor(node: Node): readonly Value[] {
         true,
         false,
         null,
-        ...numberValues(node, node.steps[0]?.startsWith('extauthz') ? ANY_DOUBLE : JSON_NUMBERS),
+        ...claimNumbers(node.asks, node.steps[0] ?? ''),
         // Without questions about what is in it, one stands for all.
         ...(node.hasMembers ? [] : [{}]),
         ...(node.hasElements ? [] : [[]]),
@@ -350,18 +336,6 @@ function collections(hints: ReadonlySet<string>): readonly Value[] {
   return [[], {}, ...lists, ...objects]
 }
 
-const PORTS: NumberDomain = { hasFractions: false, hasNaN: false, min: 0, max: 65_535 }
-const PORT_FIELDS: ReadonlySet<string> = new Set([
-  'source.port',
-  'source.rawPort',
-  'source.peerPort',
-  'destination.port',
-])
-/** Such as the tokens of a call. */
-const WHOLE_NUMBERS: NumberDomain = { hasFractions: false, hasNaN: false }
-/** A service answers in protobuf, which has NaN. */
-const ANY_DOUBLE: NumberDomain = { ...JSON_NUMBERS, hasNaN: true }
-
 function textValues(node: Node): readonly string[] {
   const equal = new Set<string>()
   const asked = {
@@ -382,23 +356,6 @@ function textValues(node: Node): readonly string[] {
   const questions = { equal, prefixes, suffixes, infixes, patterns, longest, hints: node.hints }
   node.texts = textsFor(questions, domainOf(node.steps))
   return node.texts.values
-}
-
-function numbersWithin(node: Node, { liked, min, max }: NumberRange): readonly Value[] {
-  const domain = { hasFractions: true, hasNaN: false, min, max }
-  return [...new Set([liked, ...numberValues(node, domain, [min, liked, max])])]
-}
-
-function numberValues(
-  { asks }: Node,
-  domain: NumberDomain,
-  bounds: readonly number[] = [],
-): readonly Value[] {
-  const asked = asks.flatMap(({ equal = [], bound }) => {
-    const numbers = equal.filter(isNumber)
-    return bound === undefined ? numbers : [...numbers, bound]
-  })
-  return numbersFor([...asked, ...bounds], domain)
 }
 
 function lastStep({ steps }: Node): string {

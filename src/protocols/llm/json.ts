@@ -1,5 +1,5 @@
 import { parsePlainJson } from '../../cel/values/json-plain.ts'
-import { isLongText, lookAtLongText } from './long-json.ts'
+import { isLongText, lookAtLongText } from '../long-json.ts'
 
 /** Values are walked recursively; what is deeper is rejected. */
 const MAX_DEPTH = 200

@@ -1,3 +1,4 @@
+import { isCrowded } from '../long-json.ts'
 import { SseReader } from '../sse.ts'
 import type { StreamReader } from './dialect.ts'
 import type { LlmError } from './error.ts'

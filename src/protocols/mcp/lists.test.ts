@@ -67,6 +67,23 @@ describe('a list of tools', () => {
   })
 })
 
+describe('a list with a tool that has too many values to be read in time', () => {
+  const schema = `[${'[],'.repeat(50_000)}1]`
+  const text = `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":${schema}}]}}`
+
+  it('is no list: nothing of it is passed on', () => {
+    const filtered = filterList(
+      text,
+      0,
+      context(() => true),
+    )
+    assert.ok(typeof filtered === 'object')
+    assert.throws(() => {
+      while (filtered.next().done !== true);
+    })
+  })
+})
+
 describe('events of a server', () => {
   it('keep their order while one of them takes several turns', async () => {
     const own = serving()

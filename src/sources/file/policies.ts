@@ -242,9 +242,15 @@ function unknownKind(key: string, { sections, level }: PolicyPlace) {
   }
   if (UNSUPPORTED_POLICIES.includes(key)) return unsupportedPolicy(key)
   const meant = nearestName(key, policyKeys(sections, level))
-  const hint = meant === undefined ? undefined : `did you mean \`${meant}\`?`
+  const guess = meant === undefined ? undefined : `did you mean \`${meant}\`?`
+  const hint = IN_KUBERNETES.get(key) ?? guess
   return { code: 'PC0210', message: `unknown policy \`${key}\``, hint }
 }
+
+/** Names that resources have for policies, where files have others. */
+const IN_KUBERNETES: ReadonlyMap<string, string> = new Map([
+  ['headerModifiers', 'use `requestHeaders` and `responseHeaders`, which accept the same lists'],
+])
 
 const PLACES: Readonly<Record<Section, string>> = {
   frontend: 'under `frontendPolicies` of the file or of a gateway',

@@ -1,0 +1,53 @@
+import type { Value } from '../../cel/values/value.ts'
+import type { Asks } from './leaves.ts'
+import { isNumber, JSON_NUMBERS, type NumberDomain, numbersFor } from './numbers.ts'
+
+export interface NumberRange {
+  readonly min: number
+  readonly max: number
+  /** For examples, where it is as good as any other. */
+  readonly liked: number
+}
+
+const PORTS: NumberDomain = { hasFractions: false, hasNaN: false, min: 0, max: 65_535 }
+const PORT_FIELDS: ReadonlySet<string> = new Set([
+  'source.port',
+  'source.rawPort',
+  'source.peerPort',
+  'destination.port',
+])
+/** Such as the tokens of a call. */
+const WHOLE_NUMBERS: NumberDomain = { hasFractions: false, hasNaN: false }
+/** A service answers in protobuf, which has NaN. */
+const ANY_DOUBLE: NumberDomain = { ...JSON_NUMBERS, hasNaN: true }
+
+/** Of an attribute that is a whole number. */
+export function wholeNumbers(asks: readonly Asks[], name: string): readonly Value[] {
+  return numberValues(asks, PORT_FIELDS.has(name) ? PORTS : WHOLE_NUMBERS)
+}
+
+/** Of a value that came as JSON, or as a service said it. */
+export function claimNumbers(asks: readonly Asks[], variable: string): readonly Value[] {
+  return numberValues(asks, variable.startsWith('extauthz') ? ANY_DOUBLE : JSON_NUMBERS)
+}
+
+/** Of a value that is one of these numbers or the request is rejected. */
+export function numbersWithin(
+  asks: readonly Asks[],
+  { liked, min, max }: NumberRange,
+): readonly Value[] {
+  const domain = { hasFractions: true, hasNaN: false, min, max }
+  return [...new Set([liked, ...numberValues(asks, domain, [min, liked, max])])]
+}
+
+function numberValues(
+  asks: readonly Asks[],
+  domain: NumberDomain,
+  bounds: readonly number[] = [],
+): readonly Value[] {
+  const asked = asks.flatMap(({ equal = [], bound }) => {
+    const numbers = equal.filter(isNumber)
+    return bound === undefined ? numbers : [...numbers, bound]
+  })
+  return numbersFor([...asked, ...bounds], domain)
+}
