@@ -3,7 +3,6 @@ import { SseReader } from '../sse.ts'
 import type { StreamReader } from './dialect.ts'
 import type { LlmError } from './error.ts'
 import { isObject, parseJsonText } from './json.ts'
-import { isCrowded } from './long-json.ts'
 import type { BlockStart, FinishReason, Signature, StreamEvent } from './neutral.ts'
 import type { Fields } from './reading.ts'
 
@@ -83,12 +82,9 @@ export interface EventHandler {
   finish(sink: EventSink): void
 }
 
-/** Letters of an event, which is read at once; a model writes no more than some hundred thousand. */
-const MAX_READ_EVENT = 1024 * 1024
-
 /** A reader for dialects whose streams are server-sent events with JSON. */
 export function sseStreamReader(handler: EventHandler): StreamReader {
-  const sse = new SseReader(MAX_READ_EVENT)
+  const sse = new SseReader()
   const sink = new EventSink()
   return {
     push(bytes) {
