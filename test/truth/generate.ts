@@ -279,13 +279,13 @@ export function match(random: Random): Tree {
   if (random.chance(0.75)) {
     const path = random.pick(PATHS)
     const kind = random.pick(['exact', 'pathPrefix', 'pathPrefix'])
-    own['path'] = random.chance(0.03)
+    own['path'] = random.chance(0.05)
       ? { regex: random.pick(PATTERNS) }
       : { [kind]: kind === 'pathPrefix' && path !== '/' ? path.replace(/\/$/, '') : path }
   }
   if (random.chance(0.15)) own['method'] = random.pick(['GET', 'POST'])
   if (random.chance(0.15)) {
-    const value = random.chance(0.08)
+    const value = random.chance(0.2)
       ? { regex: random.pick(['[0-9]', '1|2', '.*', '(?i)GOLD']) }
       : { exact: random.pick(['1', '2']) }
     own['headers'] = [{ name: random.pick(['x-a', 'x-b', 'x-a', 'X-B']), value }]
