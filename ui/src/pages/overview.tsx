@@ -172,7 +172,7 @@ function Warnings() {
   const isLooking = lint.problem?.status === 503
   useEffect(() => setKnown(lint.data !== undefined), [lint.data])
   const said = useApi<{ diagnostics: readonly Diagnostic[] }>('/api/diagnostics')
-  const found = [...(said.data?.diagnostics ?? []), ...(lint.data?.findings ?? [])]
+  const found = eachOnce([...(said.data?.diagnostics ?? []), ...(lint.data?.findings ?? [])])
   return (
     <Part title="Warnings">
       {isLooking ? <Loading label="The gateway is analyzing its policies" /> : null}
@@ -185,4 +185,14 @@ function Warnings() {
       <Diagnostics found={found} />
     </Part>
   )
+}
+
+/** Lint has what the reader said, too, some of it under a code of its own. */
+function eachOnce(found: readonly Diagnostic[]): readonly Diagnostic[] {
+  const byPlace = new Map<string, Diagnostic>()
+  for (const one of found) {
+    const key = JSON.stringify([one.message, one.origin])
+    if (!byPlace.has(key)) byPlace.set(key, one)
+  }
+  return [...byPlace.values()]
 }
