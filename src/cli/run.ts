@@ -343,6 +343,8 @@ async function serveUntilStopped(
       reloads.at({ outcome: 'applied' }).inc()
       Object.assign(digests, { served: digest, rejected: undefined })
       const late = restartNeeded(file, settings, { ...written, ...forced })
+      // All else that was written takes effect after a restart.
+      status = { ...status, settings: { ...settings, modelCatalog: written.modelCatalog } }
       report(model, [...diagnostics, ...late])
       log.info('config', { file, outcome: 'applied' })
       for (const { message } of late) log.warn('config', { file, message })
