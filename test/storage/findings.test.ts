@@ -90,6 +90,7 @@ describe('findings in a file with stored changes', { skip: SKIPPED }, () => {
   it('name the same place as the reader does', async () => {
     const keyOf = ({ message, origin }: Found) => JSON.stringify([message, origin])
     const readerSaid = new Set((await read('/diagnostics', 'diagnostics')).map(keyOf))
-    for (const one of await read('/lint', 'findings')) assert.ok(readerSaid.has(keyOf(one)), keyOf(one))
+    for (const one of await read('/lint', 'findings'))
+      assert.ok(readerSaid.has(keyOf(one)), keyOf(one))
   })
 })

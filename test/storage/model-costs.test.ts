@@ -46,7 +46,9 @@ describe('the rates of models, with a database', { skip: SKIPPED }, () => {
 
   it('are the last good ones where the file is invalid', async () => {
     writeFileSync(file, '{"providers": ')
-    await until('it is told', async () => /catalog/.test((await gateway.api('GET', '/diagnostics')).text))
+    await until('it is told', async () =>
+      /catalog/.test((await gateway.api('GET', '/diagnostics')).text),
+    )
     assert.deepEqual(await rates(), [['0.25', from]])
     write('0.35')
     await until('the new rate', async () => (await rates())[0]?.[0] === '0.35')

@@ -53,7 +53,10 @@ describe('warnings of the overview', { skip: WITHOUT_BROWSER || SKIPPED }, () =>
     const { page, context, wrong } = await openPage(browser, gateway.ui)
     const warnings = page.getByRole('region', { name: 'Warnings' })
     await warnings.getByText('database routes/linted').first().waitFor()
-    await warnings.getByText(/^gateway\.yaml:\d+:\d+$/).first().waitFor()
+    await warnings
+      .getByText(/^gateway\.yaml:\d+:\d+$/)
+      .first()
+      .waitFor()
     const shown = (await warnings.getByRole('listitem').allInnerTexts()).map((text) =>
       text.replaceAll(/\s+/g, ' ').replace(/gateway\.yaml:\d+:(\d+)/, 'the file, column $1'),
     )

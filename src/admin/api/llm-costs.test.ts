@@ -39,8 +39,9 @@ describe('GET /api/llm/costs', () => {
     const { settings } = loadText(text, join(folder, 'a.json'), { environment: {} })
     assert.ok(settings)
     const endpoint = ENDPOINTS.find(({ path }) => path === '/api/llm/costs')
+    assert.ok(endpoint)
     const deps = { status: () => ({ settings }) } as unknown as ApiDeps
-    const { body } = (await endpoint?.run({} as never, deps)) as { body: { models: object[] } }
+    const { body } = (await endpoint.run({} as never, deps)) as { body: { models: object[] } }
     return body.models
   }
 

@@ -43,7 +43,9 @@ type Rated = z.output<typeof model>
 
 /** As `protocols/llm/catalog` has it; the source has checked it. */
 interface Catalog {
-  readonly providers: Readonly<Record<string, { readonly models: Readonly<Record<string, Listed>> }>>
+  readonly providers: Readonly<
+    Record<string, { readonly models: Readonly<Record<string, Listed>> }>
+  >
 }
 
 interface Listed {
@@ -66,7 +68,9 @@ function ratesOf(sources: readonly CatalogSource[]): readonly Rated[] {
   for (const [index, source] of sources.entries()) {
     const from = { catalog: index, file: ('file' in source ? source.file : undefined) ?? null }
     for (const [provider, { models }] of Object.entries(catalogOf(source).providers)) {
-      for (const [name, { rates: own = {}, tiers = [], maxOutputTokens }] of Object.entries(models)) {
+      for (const [name, { rates: own = {}, tiers = [], maxOutputTokens }] of Object.entries(
+        models,
+      )) {
         byName.set(JSON.stringify([provider, name]), {
           provider,
           model: name,
