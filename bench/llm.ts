@@ -42,7 +42,7 @@ export function llm(): Promise<Report> {
     return {
       intro: [
         'A mock provider that costs next to nothing, one gateway after the other on one core, one',
-        'worker each, 4 connections; CPU time of all processes of a gateway for each call. Every',
+        'worker each, 16 calls at a time; CPU time of all processes of a gateway for each call. Every',
         `call is run to its end and its response checked. ${ROUNDS} rounds in turn, medians. A`,
         'stream has 50 pieces of text, each a write of the provider. Portcullis authorizes each',
         'call by its model, and counts its tokens; "translated" serves a client of chat',

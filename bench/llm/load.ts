@@ -60,7 +60,7 @@ export async function costOfCalls(
   gateway: ModelGateway,
   form: CallForm,
   requests: number,
-  connections = 4,
+  connections = 16,
 ): Promise<number> {
   const { port, headers } = gateway
   const { pid } = gateway.started

@@ -225,6 +225,16 @@ routes:
     assert.match((await diffOf(responding(200, '0.1'), responding(403, '0.1'))).out, /not known/)
   })
 
+  it('are none where chance decides about nothing, with a backend or without', async () => {
+    const routes = (paths: readonly string[]) => `gateways: { default: { port: 8080 } }
+routes:
+- { name: a, matches: [{ path: { pathPrefix: /a } }], policies: { directResponse: { status: 200, body: a } } }
+- { name: b, matches: [${paths.map((path) => `{ path: { pathPrefix: ${path} } }`)}], backends: [{ host: 'b:80' }] }
+`
+    const { out } = await diffOf(routes(['/']), routes(['/', '/a/b']))
+    assert.doesNotMatch(out, /not known/)
+  })
+
   it('change nothing where they are none, or are the same', async () => {
     assert.match((await diffOf(responding(200, '0.5'), responding(200, '0.1'))).out, /proven/)
     assert.match((await diffOf(responding(403, '0.5'), responding(403, '0.5'))).out, /proven/)

@@ -5,6 +5,7 @@ import type { Decision } from '../exchange/decision.ts'
 import type { Reply } from '../exchange/reply.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
+import type { Authentication } from '../policies/authentication/schema.ts'
 import type { JwtAuthentication } from '../policies/jwt-authentication/schema.ts'
 import { compileProgram } from '../program/compile.ts'
 import {
@@ -105,7 +106,9 @@ function reasonOf(decision: Decision | undefined): string | undefined {
 
 /** Whether what examples have for bad credentials stands where they are looked for. */
 function isBad(value: unknown, { headers }: Pick<HypotheticalRequest, 'headers'>): boolean {
-  const { location } = value as Partial<JwtAuthentication>
+  const { location, anyOf = [] } = value as Partial<JwtAuthentication & Authentication>
+  // One that is bad is bad for all of several ways to sign in.
+  if (anyOf.some((one) => isBad(one.value, { headers }))) return true
   if (location?.kind !== 'header') return false
   const { name, prefix } = location
   return headers.some(

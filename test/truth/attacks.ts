@@ -1,6 +1,6 @@
 import type { Json, Tree } from './document.ts'
 import type { Place } from './generate.ts'
-import { API_KEY, settings } from './generate.ts'
+import { settings } from './generate.ts'
 import type { Request } from './wire.ts'
 
 /*
@@ -26,6 +26,10 @@ export interface Attack {
 }
 
 const TOKEN: Tree = { jwtAuthentication: { issuer: 'https://i.test', jwks: { file: 'keys.json' } } }
+const OTHER_TOKEN: Tree = {
+  jwtAuthentication: { mode: 'Optional', issuer: 'https://j.test', jwks: { file: 'keys.json' } },
+}
+const ANY_OF: Tree = { authentication: { mode: 'Optional', anyOf: [TOKEN] } }
 const SMALL: Tree = { frontendPolicies: { http: { maxBufferSize: 32 } } }
 const LONG_BODY: Partial<Request> = { method: 'POST', body: 'y'.repeat(60) }
 
@@ -200,10 +204,10 @@ export const ATTACKS: readonly Attack[] = [
     isSame: true,
   },
   {
-    name: 'a key that is not used',
-    old: {},
-    now: {},
-    requests: [{ apiKey: API_KEY }],
+    name: 'a bad token, where one of several ways to sign in is enough',
+    old: { policies: { ...OTHER_TOKEN, ...ANY_OF } },
+    now: { policies: ANY_OF },
+    requests: [{ headers: [['authorization', 'Bearer invalid']] }],
     isSame: true,
   },
 ]

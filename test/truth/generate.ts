@@ -279,7 +279,7 @@ export function match(random: Random): Tree {
   if (random.chance(0.75)) {
     const path = random.pick(PATHS)
     const kind = random.pick(['exact', 'pathPrefix', 'pathPrefix'])
-    own['path'] = random.chance(0.08)
+    own['path'] = random.chance(0.05)
       ? { regex: random.pick(PATTERNS) }
       : { [kind]: kind === 'pathPrefix' && path !== '/' ? path.replace(/\/$/, '') : path }
   }

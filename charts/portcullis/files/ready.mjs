@@ -5,8 +5,8 @@ for (let attempt = 1; ; attempt++) {
   const asked = await fetch(`http://${host}:${port}/readyz`, {
     signal: AbortSignal.timeout(5000),
   }).then(
-    ({ ok, status }) => ({ ok, text: `answers ${status}` }),
-    (error) => ({ ok: false, text: `does not answer: ${error.cause ?? error}` }),
+    ({ ok, status }) => ({ ok, text: `responds with ${status}` }),
+    (error) => ({ ok: false, text: `does not respond: ${error.cause ?? error}` }),
   )
   console.log(`${host}:${port} ${asked.text}`)
   if (asked.ok) break
