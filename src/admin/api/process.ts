@@ -178,7 +178,7 @@ export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/api/logging',
-    summary: 'The log level, which does not affect the access log.',
+    summary: 'The log level. Records of the access log have the level `info`.',
     role: 'viewer',
     responses: { 200: { description: 'The level.', schema: level } },
     run: (_, { log }) => ok({ level: log.level() }),
