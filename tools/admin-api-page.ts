@@ -52,6 +52,7 @@ With \`--admin URL\`, a URL or \`host:port\`, these commands read what a running
 | \`diff NEW\` | compares it with a file | GET /api/config/effective, POST /api/policies/diff |
 | \`replay --new FILE\` | decides the recorded requests with a file | GET /api/config/effective, POST /api/policies/replay |
 | \`config\` | shows and changes the configuration: \`get\`, \`edits\`, \`fields\`, \`history\`, \`apply\`, \`delete\`, \`revert\`, \`rollback\` | /api/config |
+| \`log-level [LEVEL]\` | shows the log level, or sets it (role \`admin\`) | GET /api/logging, PUT /api/logging |
 | \`validate [FILE]\` | reports what is wrong with a file, as that gateway would, or with what it serves | POST /api/config/validate, GET /api/diagnostics |
 
 ## Operations

@@ -13,6 +13,7 @@ import { hashPassword } from './hash-password.ts'
 import { init } from './init.ts'
 import { invoke, renderUsageError } from './invoke.ts'
 import { lintCommand } from './lint.ts'
+import { logLevel } from './log-level.ts'
 import { pin } from './pin.ts'
 import { schema } from './print-schema.ts'
 import { proveCommand } from './prove.ts'
@@ -42,6 +43,7 @@ export const COMMANDS: readonly Command[] = [
   suggest,
   why,
   config,
+  logLevel,
   audit,
   pin,
   convert,

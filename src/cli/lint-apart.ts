@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile } from 'node:child_process'
 import { constants, setPriority } from 'node:os'
-import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Environment } from '../sources/file/expand.ts'
 
 /** Milliseconds after a change: what was changed is served before anybody thinks about it. */
@@ -8,11 +8,14 @@ const PAUSE = 2_000
 const PATIENCE = 300_000
 const MAX_TEXT = 64 * 1024 * 1024
 
+/** The word that makes the program lint a file together with what is stored. */
+export const LINT_STORED = 'lint-stored'
+
 export interface LintApartOptions {
   readonly file: string
   readonly environment: Environment
-  /** What is looked at in place of the file, if something is stored beside it. */
-  readonly text?: (() => Promise<string | undefined>) | undefined
+  /** What is stored beside the file, as ./lint-stored.ts reads it; undefined: there is no store. */
+  readonly stored?: (() => Promise<string>) | undefined
   readonly found: (findings: readonly Diagnostic[]) => void
   readonly failed: (message: string) => void
   /** The program that is run: this one. */
@@ -53,10 +56,10 @@ export class LintApart {
   async #start(round: number): Promise<void> {
     const { file, environment, entry = process.argv[1] as string } = this.#options
     const settings = { env: environment, timeout: PATIENCE, maxBuffer: MAX_TEXT } as const
-    const text = await this.#options.text?.()
+    const stored = await this.#options.stored?.()
     if (round !== this.#round) return
-    const subject = text === undefined ? file : '-'
-    const args = [...process.execArgv, entry, 'lint', '--format', 'json', subject]
+    const command = stored === undefined ? ['lint', '--format', 'json'] : [LINT_STORED]
+    const args = [...process.execArgv, entry, ...command, file]
     const child = execFile(process.execPath, args, settings, (error, out) => {
       if (this.#child !== child) return
       this.#child = undefined
@@ -66,18 +69,12 @@ export class LintApart {
     this.#child = child
     // It may end without reading to the end.
     child.stdin?.on('error', () => {})
-    child.stdin?.end(text ?? '')
+    child.stdin?.end(stored ?? '')
     try {
       if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW)
     } catch {
       // It is over already, or may not be slowed; either way it is looked at.
     }
-  }
-
-  /** Places are those of the whole, as `/api/config/effective` shows it. */
-  #named(origin: Origin): Origin {
-    if (origin.kind !== 'file' || origin.file !== 'standard-input') return origin
-    return { ...origin, file: `${this.#options.file} with stored changes` }
   }
 
   /** With errors among the findings the command fails, and has told them all the same. */
@@ -90,6 +87,6 @@ export class LintApart {
       failed(problem)
       return
     }
-    found(said.diagnostics.map((one) => ({ ...one, origin: this.#named(one.origin) })))
+    found(said.diagnostics)
   }
 }

@@ -14,7 +14,9 @@ import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { renderCount, renderJson, renderTerminal } from '../diagnostics/render.ts'
 import { renderSarif } from '../diagnostics/render-sarif.ts'
 import { collector } from '../diagnostics/report.ts'
-import { hasErrors } from '../diagnostics/result.ts'
+import { hasErrors, type Result } from '../diagnostics/result.ts'
+import { withoutRepeated } from '../diagnostics/without-repeated.ts'
+import type { Model } from '../model/model.ts'
 import { loadFile, loadText } from '../sources/file/load.ts'
 import { askAnalysis } from './admin-client.ts'
 import { checkModel } from './check-model.ts'
@@ -114,13 +116,22 @@ function lintFile(file: string, options: LintOptions, terminal: Terminal): reado
   const name = isInput ? 'standard-input' : file
   const text = isInput ? terminal.readInput() : textOf(file)
   if (text === undefined) return asFindings(loadFile(file, { environment }).result.diagnostics)
-  const { result } = loadText(text, name, { environment })
-  const { value: model, diagnostics } = result
+  return lintLoaded(loadText(text, name, { environment }).result, text, name, options)
+}
+
+/** All findings of what was read, and whose comments are in the text. */
+export function lintLoaded(
+  { value: model, diagnostics }: Result<Model>,
+  text: string,
+  name: string,
+  options: LintOptions,
+): readonly Finding[] {
   const findings = model === undefined ? [] : lint(model, options)
   const all = collector()
   for (const diagnostic of diagnostics) all.report(diagnostic)
   if (model !== undefined && !hasErrors(diagnostics)) {
-    for (const diagnostic of checkModel(name, model)) all.report(diagnostic)
+    const further = withoutRepeated(diagnostics, checkModel(name, model))
+    for (const diagnostic of further) all.report(diagnostic)
   }
   return suppress([...asFindings(all.diagnostics()), ...findings], text, name).toSorted(byPlace)
 }

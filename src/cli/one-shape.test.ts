@@ -60,7 +60,7 @@ const USES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   version: [[]],
 }
 /** What serves, prints a script, or needs a gateway or an MCP server: tried in test/cli. */
-const OTHERS = ['run', 'completion', 'config', 'why', 'suggest', 'pin']
+const OTHERS = ['run', 'completion', 'why', 'suggest', 'pin', 'config', 'log-level']
 
 describe('one shape', () => {
   it('is tried with every command', () => {

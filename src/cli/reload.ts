@@ -1,5 +1,6 @@
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { hasErrors } from '../diagnostics/result.ts'
+import { withoutRepeated } from '../diagnostics/without-repeated.ts'
 import type { Model } from '../model/model.ts'
 import { rejectedParts } from '../model/rejected-parts.ts'
 import type { Source, Update } from '../sources/source.ts'
@@ -53,7 +54,7 @@ async function take(
     return
   }
   const { isApplied, diagnostics: further } = await apply(model, isStrict, settings)
-  const all = [...diagnostics, ...further]
+  const all = [...diagnostics, ...withoutRepeated(diagnostics, further)]
   if (isApplied) await applied(model, all, { digest, settings })
   else rejected(all, digest)
   settled?.({ isApplied, diagnostics: all, rejected: rejectedParts(model, all) })

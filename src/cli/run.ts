@@ -10,6 +10,7 @@ import { type Answer, isListening, serve } from '../admin/servers.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { renderCount, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
+import { withoutRepeated } from '../diagnostics/without-repeated.ts'
 import { freezeModel } from '../model/freeze.ts'
 import type { Model } from '../model/model.ts'
 import { secretsOf } from '../model/redact.ts'
@@ -58,7 +59,7 @@ import { countRejected, logErrors, logFindings, portsOf, withWorkers } from './r
 import { sessionKeyProblems, withSessionKey } from './session-key.ts'
 import { optimizeForTraffic, withoutOptimization } from './startup-memory.ts'
 import { stopAsked } from './stop-asked.ts'
-import { loadStored, openStorage, textOfWhole, withStorage } from './storage.ts'
+import { loadStored, openStorage, storedForLint, withStorage } from './storage.ts'
 import { openStores } from './stores.ts'
 import { openTools } from './tool-runs.ts'
 import { openUi } from './ui-folder.ts'
@@ -229,7 +230,7 @@ async function serveUntilStopped(
   const linting = new LintApart({
     file,
     environment,
-    text: store && (() => textOfWhole(storage)),
+    stored: store && (() => storedForLint(store)),
     found: (findings) => {
       status = { ...status, findings }
       logFindings(findings, log)
@@ -264,7 +265,7 @@ async function serveUntilStopped(
   if (controller !== undefined) {
     status = { ...status, detail: `waiting for the controller at ${controller.address}` }
   } else if (store !== undefined) status = { ...status, detail: 'waiting for the database' }
-  else report(first, [...warnings, ...applied.diagnostics])
+  else report(first, [...warnings, ...withoutRepeated(warnings, applied.diagnostics)])
   const digests: Digests = { served: firstDigest, rejected: undefined }
   // Whoever sees that it is ready may also ask it to stop.
   const stopped = stopAsked(() => reload())
@@ -342,6 +343,8 @@ async function serveUntilStopped(
       reloads.at({ outcome: 'applied' }).inc()
       Object.assign(digests, { served: digest, rejected: undefined })
       const late = restartNeeded(file, settings, { ...written, ...forced })
+      // All else that was written takes effect after a restart.
+      status = { ...status, settings: { ...settings, modelCatalog: written.modelCatalog } }
       report(model, [...diagnostics, ...late])
       log.info('config', { file, outcome: 'applied' })
       for (const { message } of late) log.warn('config', { file, message })

@@ -1,6 +1,7 @@
 import { isMainThread } from 'node:worker_threads'
 import type { Terminal } from './define.ts'
 import { invoke } from './invoke.ts'
+import { LINT_STORED } from './lint-apart.ts'
 import { run } from './run.ts'
 import { runThread, THREAD } from './thread.ts'
 import { runWorker } from './worker.ts'
@@ -22,6 +23,11 @@ export async function start(
   }
   // Nor this: how `run` reads what would hold up requests.
   if (name === THREAD && !isMainThread) return runThread()
+  // Nor this: how `run` has what it serves linted.
+  if (name === LINT_STORED) {
+    const { lintStored } = await import('./lint-stored.ts')
+    return lintStored(rest, terminal)
+  }
   const { runCommand } = await import('./index.ts')
   return runCommand(args, terminal, version)
 }

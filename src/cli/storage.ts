@@ -12,7 +12,7 @@ import { loadMerged } from '../sources/database/load.ts'
 import { createSealing, readKeys } from '../sources/database/sealing.ts'
 import { SecretReferences } from '../sources/database/secrets.ts'
 import type { Store } from '../sources/database/store.ts'
-import { textForToolsSteps } from '../sources/database/tool-text.ts'
+import { storedTextSteps } from '../sources/database/stored-text.ts'
 import type { Environment } from '../sources/file/expand.ts'
 import type { Loaded } from '../sources/file/load.ts'
 import {
@@ -134,10 +134,9 @@ export async function loadStored(
   return { ...loaded, result: await runCooperatively(steps, now) }
 }
 
-/** The file with what is stored, for a command that looks at it apart; it has secrets in it. */
-export async function textOfWhole({ configuration }: Storage): Promise<string | undefined> {
-  const view = configuration.view()
-  return view && runCooperatively(textForToolsSteps(view), now)
+/** What is stored, for the process that lints it; it has secrets in it. */
+export function storedForLint({ stored }: Store): Promise<string> {
+  return runCooperatively(storedTextSteps(stored), now)
 }
 
 /** Ready is also who serves what was stored last; that it may be out of date is said. */

@@ -1,5 +1,6 @@
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { hasErrors, success } from '../diagnostics/result.ts'
+import { withoutRepeated } from '../diagnostics/without-repeated.ts'
 import type { Model } from '../model/model.ts'
 import { reconcile } from '../model/reconcile.ts'
 import { runCooperatively } from '../model/steps.ts'
@@ -43,7 +44,8 @@ export class StoredValidator {
     const { diagnostics } = await runCooperatively(steps, now)
     this.#looked = model
     if (hasErrors(diagnostics)) return diagnostics
-    return [...diagnostics, ...checkModel(file, model, await this.#unknownPartOf(model))]
+    const further = checkModel(file, model, await this.#unknownPartOf(model))
+    return [...diagnostics, ...withoutRepeated(diagnostics, further)]
   }
 
   /** Without the routes that the compiler has nothing to say of. */

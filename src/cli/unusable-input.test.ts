@@ -95,6 +95,7 @@ const USES: Readonly<Record<string, (file: string) => readonly (readonly string[
   why: (file) => [['why', '--decisions', file]],
   // It sends a file as it is: test/storage/attacks.test.ts.
   config: () => [],
+  'log-level': () => [],
   audit: (file) => [
     ['audit', 'verify', file],
     ['audit', 'head', file],

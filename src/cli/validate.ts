@@ -2,6 +2,7 @@ import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { renderCount, renderJson, renderTerminal } from '../diagnostics/render.ts'
 import { collector } from '../diagnostics/report.ts'
 import { hasErrors } from '../diagnostics/result.ts'
+import { withoutRepeated } from '../diagnostics/without-repeated.ts'
 import { loadText, readText } from '../sources/file/load.ts'
 import { askAnalysis } from './admin-client.ts'
 import { checkModel } from './check-model.ts'
@@ -145,7 +146,8 @@ function checkFile(
   // Files that could not be read have been told of; what they hold is not known.
   if (model === undefined || hasErrors(diagnostics)) return diagnostics
   const all = collector()
-  const found = [...checkModel(file, model), ...provenErrors(name, model, input)]
+  const further = withoutRepeated(diagnostics, checkModel(file, model))
+  const found = [...further, ...provenErrors(name, model, input)]
   for (const diagnostic of [...diagnostics, ...found]) all.report(diagnostic)
   return all.diagnostics()
 }

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, it } from 'node:test'
+import { after, describe, it } from 'node:test'
+import { runWith } from '../../src/cli/fixtures/run.ts'
 import { freePort, start, status, until } from './running.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-level-'))
 after(() => rmSync(folder, { recursive: true }))
 
-it('PUT /api/logging reaches every worker', async () => {
+it('portcullis log-level reaches every worker', async () => {
   const [port, admin] = [await freePort(), await freePort()]
   const file = join(folder, 'gateway.yaml')
   writeFileSync(
@@ -23,14 +24,12 @@ routes: [{ name: a, policies: { directResponse: { status: 200 } } }]
     await until('it serves', async () => (await status(port, '/first')) === 200)
     await until('its admin API', async () => (await status(admin, '/api/health')) === 200)
     await until('its access log', () => out().includes('/first'))
-    const set = async (level: string) => {
-      const reply = await fetch(`http://127.0.0.1:${admin}/api/logging`, {
-        method: 'PUT',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ level }),
-      })
-      assert.equal(reply.status, 200, await reply.text())
-    }
+    const url = `127.0.0.1:${admin}`
+    const run = (...args: readonly string[]) => runWith(['log-level', ...args, '--admin', url])
+    const set = async (level: string) =>
+      assert.deepEqual(await run(level), { code: 0, out: `${level}\n`, err: '' })
+    assert.deepEqual(await run(), { code: 0, out: 'info\n', err: '' })
+    assert.deepEqual(JSON.parse((await run('--json')).out), { level: 'info' })
     await set('error')
     await until('the audit trail', () => /audit.*before=info.*after=error/.test(out()))
     // It does not end where logs end: whoever turns them off is in it, and what they do then.
@@ -51,4 +50,49 @@ routes: [{ name: a, policies: { directResponse: { status: 200 } } }]
     child.kill('SIGKILL')
     await exit
   }
+})
+
+describe('portcullis log-level', () => {
+  for (const [what, args, code, said] of [
+    ['an unknown level', ['verbose'], 2, /unknown level `verbose`; available: error, warn, info/],
+    ['two levels', ['info', 'debug'], 2, /unexpected argument `debug`/],
+    ['an unknown option', ['--level', 'info'], 2, /unknown option `--level`/],
+    ['no gateway', ['debug', '--admin', '127.0.0.1:1'], 1, /cannot reach the admin API at /],
+  ] as const) {
+    it(`says what is wrong: ${what}`, async () => {
+      const reply = await runWith(['log-level', ...args])
+      assert.equal(reply.code, code)
+      assert.match(reply.err, said)
+      assert.equal(reply.out, '')
+    })
+  }
+
+  it('needs the token where there is one', async () => {
+    const [port, admin] = [await freePort(), await freePort()]
+    const file = join(folder, 'guarded.yaml')
+    writeFileSync(
+      file,
+      `config: { workers: 1, adminAddr: '127.0.0.1:${admin}', statsAddr: off, readinessAddr: off }
+gateways: { default: { port: ${port} } }
+routes: [{ name: a, policies: { directResponse: { status: 200 } } }]
+`,
+    )
+    const token = 'a-token-of-the-level-0123456789'
+    process.env['PORTCULLIS_ADMIN_TOKEN'] = token
+    const { child, exit } = start('run', '-f', file)
+    delete process.env['PORTCULLIS_ADMIN_TOKEN']
+    try {
+      await until('its admin API', async () => (await status(admin, '/api/health')) === 401)
+      const args = ['log-level', 'debug', '--admin', `http://127.0.0.1:${admin}`]
+      const refused = await runWith(args)
+      assert.equal(refused.code, 1)
+      assert.match(refused.err, /^portcullis log-level: send the token /)
+      const environment = { PORTCULLIS_ADMIN_TOKEN: token }
+      const done = await runWith(args, { environment })
+      assert.deepEqual(done, { code: 0, out: 'debug\n', err: '' })
+    } finally {
+      child.kill('SIGKILL')
+      await exit
+    }
+  })
 })

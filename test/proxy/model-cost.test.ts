@@ -46,6 +46,13 @@ async function serve(providers: object | undefined): Promise<Deciding> {
   return running
 }
 
+/** As the admin API has it. */
+interface Rated {
+  readonly model: string
+  readonly rates: { readonly input: string }
+  readonly from: object
+}
+
 interface Logged {
   readonly 'gen_ai.request.model'?: string
   readonly 'llm.cost'?: string
@@ -156,13 +163,22 @@ describe('cost of calls to models', () => {
       assert.equal(response.status, 200, await response.text())
     }
     const costs = () => recordsIn(gateway.out()).flatMap((record) => record['llm.cost'] ?? [])
+    const shownRate = async () => {
+      const reply = await fetch(`http://127.0.0.1:${gateway.ports.admin}/api/llm/costs`)
+      const { models } = (await reply.json()) as { models: readonly Rated[] }
+      const found = models.find((one) => one.model === 'gpt-x')
+      assert.deepEqual(found?.from, { catalog: 0, file })
+      return found?.rates.input
+    }
     try {
+      assert.equal(await shownRate(), '1')
       for (let i = 0; i < 8; i++) await ask()
       await until('the log', () => costs().length === 8)
       assert.deepEqual(new Set(costs()), new Set(['0.000009']))
       const applied = 'portcullis_config_reloads_total{outcome="applied"}'
       write('2')
       await until('the reload', async () => (await gateway.metric(applied)) > 0)
+      assert.equal(await shownRate(), '2')
       for (let i = 0; i < 16; i++) await ask()
       await until('the log', () => costs().length === 24)
       assert.deepEqual(new Set(costs().slice(8)), new Set(['0.000018']))

@@ -84,7 +84,7 @@ describe('portcullis config', { skip: SKIPPED }, () => {
     ['no revision', ['rollback', 'first'], 2, /`first` is not a revision/],
     ['nothing', [], 2, /specify one of get, edits/],
     ['too much', ['edits', 'x'], 2, /unexpected argument `x`/],
-    ['a file that is not there', ['apply', '/no/such/file'], 2, /cannot read/],
+    ['a file that is not there', ['apply', '/no/such/file'], 1, /cannot read/],
   ] as const) {
     it(`says what is wrong with ${what}`, async () => {
       writeFileSync(file, 'routes: [{ name: home, backends: [{ backend: none }] }]')

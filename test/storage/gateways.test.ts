@@ -112,7 +112,7 @@ describe('gateways with a database', { skip: SKIPPED }, () => {
     await until('it is linted', async () => {
       const { json } = await b.api('GET', '/lint')
       const text = JSON.stringify(json['findings'] ?? [])
-      return text.includes('with stored changes') && text.includes('"AZ0')
+      return text.includes('database routes/linted') && text.includes('"AZ0')
     })
   })
 

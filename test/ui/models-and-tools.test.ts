@@ -29,6 +29,10 @@ describe('an operator of models and tools', { skip: WITHOUT_BROWSER }, () => {
     const keys = page.getByRole('region', { name: 'Keys and budgets' })
     await keys.getByRole('row', { name: /owner: "alice" small Never/ }).waitFor()
     await keys.getByText('10 requests per day').waitFor()
+    const rates = page.getByRole('region', { name: 'Rates' })
+    await rates
+      .getByRole('row', { name: 'small openai 1000000 2000000 config.modelCatalog[0]' })
+      .waitFor()
     assert.ok(!(await page.content()).includes(CLIENT_KEY))
     await models.getByRole('textbox', { name: 'Prompt' }).fill('hello')
     await models.getByRole('button', { name: 'Send' }).click()

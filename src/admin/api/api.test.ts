@@ -65,6 +65,9 @@ const USED = {
   ...{ inputTokens: 30, outputTokens: 12, cost: 0.25 },
 }
 
+const PRICED = { rates: { input: '1' }, tiers: [{ contextOver: 9, rates: { output: '2' } }] }
+const CATALOG = [{ inline: { providers: { openai: { models: { small: PRICED } } } } }]
+
 const READING: readonly (readonly [string, string, object?])[] = [
   ['GET', '/api/health'],
   ['GET', '/api/session'],
@@ -72,6 +75,7 @@ const READING: readonly (readonly [string, string, object?])[] = [
   ['GET', '/api/lint'],
   ['GET', '/api/metrics/summary'],
   ['GET', '/api/llm/catalogue'],
+  ['GET', '/api/llm/costs'],
   ['GET', '/api/llm/keys'],
   ['GET', '/api/llm/usage'],
   ['GET', '/api/mcp/servers'],
@@ -125,7 +129,7 @@ describe('the admin API', () => {
       isReady: true,
       detail: 'ready',
       model: undefined,
-      settings: { sensitiveHeaders: [] } as Partial<Settings> as Settings,
+      settings: { sensitiveHeaders: [], modelCatalog: CATALOG } as Partial<Settings> as Settings,
       diagnostics: [],
       findings: [],
     })

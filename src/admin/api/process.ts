@@ -4,6 +4,7 @@ import { LEVELS } from '../../telemetry/log.ts'
 import { ROLES } from '../callers.ts'
 import { type Endpoint, ok, problem } from './define.ts'
 import type { ApiDeps } from './deps.ts'
+import { LLM_COSTS } from './llm-costs.ts'
 import { LLM_KEYS } from './llm-keys.ts'
 import { LLM_USAGE } from './llm-usage.ts'
 import { summariseMetrics } from './metrics-summary.ts'
@@ -163,6 +164,7 @@ export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
     responses: { 200: { description: 'By backend.', schema: catalogue } },
     run: (_, deps) => ok(modelsOf(deps)),
   },
+  LLM_COSTS,
   LLM_KEYS,
   LLM_USAGE,
   {
@@ -176,7 +178,7 @@ export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/api/logging',
-    summary: 'The log level, which does not affect the access log.',
+    summary: 'The log level. Records of the access log have the level `info`.',
     role: 'viewer',
     responses: { 200: { description: 'The level.', schema: level } },
     run: (_, { log }) => ok({ level: log.level() }),

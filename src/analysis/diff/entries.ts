@@ -359,8 +359,7 @@ export function repliesUntold({ points, isServed }: Entry): boolean {
 
 /** Whether chance turns away others here than there. */
 export function failsOtherwise(one: Entry, other: Entry): boolean {
-  const of = ({ points }: Entry) =>
-    points.flatMap(({ untoldErrors }) => (untoldErrors === '' ? [] : [untoldErrors])).join(' ')
+  const of = ({ points }: Entry) => points.map(({ untoldErrors }) => untoldErrors).join('')
   return of(one) !== of(other)
 }
 

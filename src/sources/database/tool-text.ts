@@ -1,6 +1,5 @@
 import { dirname, isAbsolute, resolve } from 'node:path'
 import type * as z from 'zod'
-import { runToCompletion } from '../../model/steps.ts'
 import { findAnnotated } from '../../policies/schema.ts'
 import { fileSchema } from '../file/schema.ts'
 import type { ConfigurationView } from './configuration.ts'
@@ -11,15 +10,7 @@ import { RESOURCE_KINDS, type ResourceKind, schemaOf, shapeOf } from './resource
  * The whole as the text of a file that can be elsewhere: variables are filled in already, and the
  * files that it names are found from there too. It has secrets in it.
  */
-export function textForTools(view: ConfigurationView): string {
-  return runToCompletion(textForToolsSteps(view))
-}
-
-/** The same in small steps, one for each resource. */
-export function* textForToolsSteps({
-  baseline,
-  merged,
-}: ConfigurationView): Generator<void, string> {
+export function textForTools({ baseline, merged }: ConfigurationView): string {
   const folder = dirname(resolve(baseline.file))
   const byKind = Map.groupBy(merged.resources, ({ kind }) => kind)
   const { value } = baseline.document
@@ -33,17 +24,13 @@ export function* textForToolsSteps({
     const text =
       kind === undefined
         ? textOf({ [key]: (value as Record<string, unknown>)[key] }, fileSchema, folder, key)
-        : yield* textOfKind(kind, own, folder)
+        : textOfKind(kind, own, folder)
     if (text !== undefined) sections.push(`${JSON.stringify(key)}: ${text}`)
   }
   return sections.length === 0 ? '{}' : `{\n  ${sections.join(',\n  ')}\n}`
 }
 
-function* textOfKind(
-  kind: ResourceKind,
-  own: readonly MergedResource[],
-  folder: string,
-): Generator<void, string> {
+function textOfKind(kind: ResourceKind, own: readonly MergedResource[], folder: string): string {
   const shape = shapeOf(kind)
   const schema = schemaOf(kind)
   const texts: string[] = []
@@ -52,7 +39,6 @@ function* textOfKind(
     if (shape === 'single') return indented(text, 2)
     const inner = indented(text, 4)
     texts.push(shape === 'record' ? `${JSON.stringify(id)}: ${inner}` : inner)
-    yield
   }
   const [begin, end] = shape === 'record' ? '{}' : '[]'
   return `${begin}\n    ${texts.join(',\n    ')}\n  ${end}`

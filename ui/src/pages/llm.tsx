@@ -4,6 +4,7 @@ import type { ApiProblem } from '../api/client.ts'
 import type { Catalogue, Effective, MetricsSummary, PlaygroundResponse } from '../api/shapes.ts'
 import { useApi } from '../api/use-api.ts'
 import { KeysAndBudgets } from '../llm/keys-and-budgets.tsx'
+import { ModelRates } from '../llm/model-rates.tsx'
 import { UsageCharts } from '../llm/usage-charts.tsx'
 import { Bars } from '../parts/bars.tsx'
 import { Guards } from '../parts/guards.tsx'
@@ -46,6 +47,7 @@ export function Llm() {
       )}
       {data === undefined || data.backends.length === 0 ? null : <UsageCharts />}
       {data === undefined || data.backends.length === 0 ? null : <KeysAndBudgets />}
+      {data === undefined || data.backends.length === 0 ? null : <ModelRates />}
       {(data?.backends ?? []).map((backend) => (
         <section key={backend.backend} className="box" aria-label={`Models of ${backend.backend}`}>
           <Stack gap="sm">

@@ -172,7 +172,7 @@ function Warnings() {
   const isLooking = lint.problem?.status === 503
   useEffect(() => setKnown(lint.data !== undefined), [lint.data])
   const said = useApi<{ diagnostics: readonly Diagnostic[] }>('/api/diagnostics')
-  const found = [...(said.data?.diagnostics ?? []), ...(lint.data?.findings ?? [])]
+  const found = eachOnce(said.data?.diagnostics ?? [], lint.data?.findings ?? [])
   return (
     <Part title="Warnings">
       {isLooking ? <Loading label="The gateway is analyzing its policies" /> : null}
@@ -185,4 +185,22 @@ function Warnings() {
       <Diagnostics found={found} />
     </Part>
   )
+}
+
+/**
+ * Lint has what the reader said, too, some of it under a code of its own; what AZ009 says of a
+ * policy without effect says more than PC0311.
+ */
+function eachOnce(
+  said: readonly Diagnostic[],
+  findings: readonly Diagnostic[],
+): readonly Diagnostic[] {
+  const isOverridden = findings.some(({ code }) => code === 'AZ009')
+  const byPlace = new Map<string, Diagnostic>()
+  for (const one of [...said, ...findings]) {
+    const key = JSON.stringify([one.message, one.origin])
+    const isToldBelow = isOverridden && one.code === 'PC0311'
+    if (!isToldBelow && !byPlace.has(key)) byPlace.set(key, one)
+  }
+  return [...byPlace.values()]
 }

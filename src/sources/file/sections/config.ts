@@ -104,7 +104,7 @@ export const loggingSchema = z.strictObject({
   format: choice('text', 'json').prefault('text').describe('The format of log lines.'),
   level: choice('error', 'warn', 'info', 'debug', 'trace')
     .prefault('info')
-    .describe('The minimum level of log messages. Does not apply to the access log.'),
+    .describe('The minimum level of log messages. The access log has the level `info`.'),
 })
 
 /** A number in quotes, as whoever fills in variables writes it. */

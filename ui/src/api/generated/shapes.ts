@@ -434,6 +434,47 @@ export interface Miss {
   readonly present?: readonly string[]
 }
 
+export interface ModelCosts {
+  readonly models: readonly {
+    readonly provider: string
+    readonly model: string
+    /** US dollars per million tokens, as decimal strings. */
+    readonly rates: ModelRates
+    /** Rates for long prompts, shortest first. */
+    readonly tiers: readonly {
+      /** For prompts with more tokens than this. */
+      readonly contextOver: number
+      /** Rates that differ from those of shorter prompts. */
+      readonly rates: ModelRates
+    }[]
+    readonly maxOutputTokens: number | null
+    /** The catalog that the rates come from; the last one with the model wins. */
+    readonly from: {
+      /** The index of the catalog in `config.modelCatalog`. */
+      readonly catalog: number
+      /** The file of the catalog; null: it is inline. */
+      readonly file: string | null
+    }
+  }[]
+}
+
+export interface ModelRates {
+  /** Prompt tokens. */
+  readonly input?: string
+  /** Response tokens. */
+  readonly output?: string
+  /** Tokens read from the prompt cache; absent: the input rate. */
+  readonly cacheRead?: string
+  /** Tokens written to the prompt cache; absent: the input rate. */
+  readonly cacheWrite?: string
+  /** Reasoning tokens; absent: the output rate. */
+  readonly reasoning?: string
+  /** Audio tokens in the prompt; absent: the input rate. */
+  readonly inputAudio?: string
+  /** Audio tokens in the response; absent: the output rate. */
+  readonly outputAudio?: string
+}
+
 export type Origin = {
   readonly kind: 'file'
   readonly file: string

@@ -1,0 +1,23 @@
+import { renderJson } from '../diagnostics/render.ts'
+import { hasErrors } from '../diagnostics/result.ts'
+import { runToCompletion } from '../model/steps.ts'
+import { loadMerged } from '../sources/database/load.ts'
+import { readStoredText } from '../sources/database/stored-text.ts'
+import type { Terminal } from './define.ts'
+import { lintLoaded } from './lint.ts'
+import { readText } from './read-text.ts'
+
+/**
+ * Not for people: `portcullis lint --format json` of a file together with what is stored, which is
+ * read from standard input. Findings name lines of the file and fields of stored resources, where
+ * whoever reads them can do something about them; comments of the file count.
+ */
+export function lintStored([file = '']: readonly string[], terminal: Terminal): number {
+  const { environment, readInput, out } = terminal
+  const stored = readStoredText(readInput())
+  const text = readText(file)
+  const { result } = runToCompletion(loadMerged(file, environment, stored))
+  const found = lintLoaded(result, text, file, {}).map(({ diagnostic }) => diagnostic)
+  out(`${renderJson(found)}\n`)
+  return hasErrors(found) ? 1 : 0
+}
