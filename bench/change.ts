@@ -1,5 +1,4 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { Session } from 'node:inspector/promises'
 import { unservable } from '../src/cli/check-model.ts'
 import { success } from '../src/diagnostics/result.ts'
 import { freezeModel } from '../src/model/freeze.ts'
@@ -14,11 +13,12 @@ import { createLogger } from '../src/telemetry/log.ts'
 import { createMetrics } from '../src/telemetry/metrics.ts'
 import { nanoseconds, type Report, type Table } from './report.ts'
 
-setFlagsFromString('--expose-gc')
-const collectAll = runInNewContext('gc') as () => void
 /** V8 goes on with it in threads of its own for a while. */
 async function collect(): Promise<void> {
-  collectAll()
+  const session = new Session()
+  session.connect()
+  await session.post('HeapProfiler.collectGarbage')
+  session.disconnect()
   await new Promise((resolve) => setTimeout(resolve, 100))
 }
 

@@ -45,8 +45,10 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   isDirect = false
   readonly #pool: RequestPool
   readonly #timeout: number
+  readonly #use: number | undefined
   readonly #events: ForwardEvents
   #upstream: UpstreamConnection | undefined = undefined
+  #upstreamUse: number | undefined = undefined
   #isFresh = false
   #isOver = false
   #repeats = 0
@@ -67,6 +69,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     events: ForwardEvents,
   ) {
     this.downstream = downstream
+    this.#use = downstream.uses
     this.exchange = exchange
     this.#pool = pool
     this.#timeout = timeout
@@ -156,6 +159,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
       expectContinue: false,
     }
     this.#upstream = connection
+    this.#upstreamUse = connection.uses
     if (!this.#sendHead(connection, head, out)) {
       connection.release()
       this.#fail(500, 'bad-rewrite', false)
@@ -209,7 +213,9 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   }
 
   hasWritten(): boolean {
-    return this.#upstream?.isWritten === true
+    const upstream = this.#upstream
+    if (upstream === undefined) return false
+    return upstream.uses !== this.#upstreamUse || upstream.isWritten === true
   }
 
   end(trailers: Fields | undefined): void {
@@ -323,7 +329,8 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   }
 
   isWritten(): boolean {
-    return this.downstream.isWritten
+    // What was written for this request is with the client once the stream serves another one.
+    return this.downstream.uses !== this.#use || this.downstream.isWritten
   }
 
   caughtUp(): void {

@@ -34,6 +34,8 @@ export interface Downstream {
   write(bytes: Buffer, asWire: boolean, octets: number): boolean
   /** Whether all bytes that were written are with the client's system: their memory is free. */
   readonly isWritten: boolean
+  /** Of one that is used again: for which request, so that nobody takes another's bytes for his. */
+  readonly uses?: number
   /** Nothing more is there for now: what was held back to leave together leaves. */
   flush(): void
   end(trailers: Fields | undefined, asWire: boolean): void

@@ -54,6 +54,8 @@ export interface UpstreamConnection {
   write(bytes: Buffer): boolean
   /** Whether all bytes that were written are with the system, so that their memory is free. */
   readonly isWritten?: boolean
+  /** Of one that is used again: for which request. */
+  readonly uses?: number
   writeText(text: string): boolean
   /** The request is whole. Trailers of a body that came without framing. */
   end(trailers?: Fields): void

@@ -11,6 +11,8 @@ export const NO_OUTPUT: StreamOutput = undefined as unknown as StreamOutput
 /** How far a request to an upstream and its response have come. */
 export abstract class ClientStreamState {
   id = 0
+  /** Requests before this one. */
+  uses = 0
   /** It stays, and begins again with the next request. */
   out: StreamOutput = NO_OUTPUT
   deadline = Number.POSITIVE_INFINITY
@@ -43,6 +45,7 @@ export abstract class ClientStreamState {
 
   /** Begins again, for another request on the same connection. */
   reopen(): void {
+    this.uses++
     this.id = 0
     this.deadline = Number.POSITIVE_INFINITY
     this.window = 0

@@ -41,6 +41,8 @@ export abstract class ServerStreamState {
   protected isPrioritized = false
   /** What a stream begins with. */
   readonly #window: number
+  /** Requests before this one. */
+  uses = 0
 
   constructor(id: number, head: RequestHead, out: ResponseOutput, window: number) {
     this.id = id
@@ -55,6 +57,7 @@ export abstract class ServerStreamState {
   reopen(id: number, theirs: number): void {
     this.out.reopen(id, theirs)
     this.held.clear()
+    this.uses++
     this.id = id
     this.exchange = undefined
     this.deadline = Number.POSITIVE_INFINITY
