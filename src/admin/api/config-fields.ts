@@ -1,12 +1,7 @@
 import * as z from 'zod'
+import { pointerOf, type Steps, stepsOf } from '../../model/json-pointer.ts'
 import type { ConfigurationView } from '../../sources/database/configuration.ts'
-import {
-  type FieldOrigin,
-  fieldOrigins,
-  pointerOf,
-  type Steps,
-  stepsOf,
-} from '../../sources/database/field-origins.ts'
+import { type FieldOrigin, fieldOrigins } from '../../sources/database/field-origins.ts'
 import type { MergedResource } from '../../sources/database/merge.ts'
 import { isResourceKind, shapeOf } from '../../sources/database/resource-kinds.ts'
 import { keyOf } from '../../sources/database/resources.ts'

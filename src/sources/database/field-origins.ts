@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { JsonValue } from '../../model/json.ts'
+import { type Steps, stepsOf } from '../../model/json-pointer.ts'
 import { type MergedResource, mergedValue, type Provenance } from './merge.ts'
 import { isObject } from './resources.ts'
 
@@ -26,9 +27,6 @@ export interface FieldOrigin {
   /** The baseline changed it since it was edited. */
   readonly isDrifted: boolean
 }
-
-/** From a resource to something in it: names of members, and numbers of items. */
-export type Steps = readonly string[]
 
 /** Edits of a resource before a revision, the newest first, as many at a time as is convenient. */
 export type ReadEdits = (before: number) => Promise<readonly StoredEdit[]>
@@ -159,16 +157,4 @@ function valueAt(value: JsonValue | undefined, steps: Steps): JsonValue | undefi
 /** At that place, or below it. */
 function isWithin(steps: Steps, place: Steps): boolean {
   return place.every((step, index) => steps[index] === step)
-}
-
-/** RFC 6901. */
-export function stepsOf(pointer: string): Steps {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
-}
-
-export function pointerOf(steps: Steps): string {
-  return steps.map((step) => `/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject, JsonValue } from '../../model/json.ts'
+import { pointerOf } from '../../model/json-pointer.ts'
 import { isObject, keyOf, type Resource, type ResourceKey } from './resources.ts'
 
 /** An edit of a resource, as it is stored. */
@@ -211,7 +212,7 @@ function mergeFields(
       ...Object.keys(now),
       ...Object.keys(base),
     ])) {
-      const at = `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
+      const at = pointer + pointerOf([key])
       const [was, is, wanted] = [memberOf(base, key), memberOf(now, key), memberOf(edited, key)]
       if (was !== undefined && is !== undefined && wanted !== undefined) {
         put(merged, key, mergeField({ base: was, edited: wanted, now: is }, at))

@@ -1,3 +1,4 @@
+import { unescapeStep } from '../../../model/json-pointer.ts'
 import { type DocumentObject, isDocumentObject as isObject } from './schema.ts'
 import { definitionsFor, toJsonSchema } from './schemas.ts'
 
@@ -260,7 +261,7 @@ function resolve(document: DocumentObject, written: unknown): DocumentObject | u
 function lookUp(document: DocumentObject, ref: string): unknown {
   let at: unknown = document
   for (const part of ref.slice(2).split('/')) {
-    const name = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')
+    const name = unescapeStep(decodeURIComponent(part))
     at = isObject(at) && Object.hasOwn(at, name) ? at[name] : undefined
   }
   return at

@@ -1,3 +1,4 @@
+import { unescapeStep } from '../../../model/json-pointer.ts'
 import { type DocumentObject, isDocumentObject as isObject } from './schema.ts'
 
 /* Schemas of OpenAPI as JSON Schema 2020-12, which clients of MCP read. */
@@ -83,7 +84,9 @@ export function definitionsFor(
   const waiting: unknown[] = [schemas]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     for (const ref of referencesIn(next)) {
-      const name = ref.startsWith('#/$defs/') ? decode(ref.slice('#/$defs/'.length)) : undefined
+      const name = ref.startsWith('#/$defs/')
+        ? unescapeStep(decodeURIComponent(ref.slice('#/$defs/'.length)))
+        : undefined
       if (name === undefined || !isObject(known) || !Object.hasOwn(known, name)) return undefined
       if (found.has(name)) continue
       const schema = toJsonSchema(known[name])
@@ -92,10 +95,6 @@ export function definitionsFor(
     }
   }
   return Object.fromEntries(found)
-}
-
-function decode(part: string): string {
-  return decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
 function* referencesIn(value: unknown): Generator<string> {
