@@ -115,7 +115,6 @@ export async function startEnvoyGateway(
     { stdio: ['ignore', openSync(join(folder, 'envoy.log'), 'a'), 'ignore'] },
   )
   return {
-    name: `Envoy Gateway ${VERSION.slice(1)}`,
     gatewayClass: 'envoy',
     port,
     policies: `/apis/${API}/namespaces/apps/securitypolicies`,
@@ -140,10 +139,11 @@ async function keep(cluster: Cluster, name: string, folder: string): Promise<voi
 
 /** Commands that make a root of this machine's folders, and one more. */
 function rootWith(place: string, certificates: string): string {
-  const folders = readdirSync('/', { withFileTypes: true })
+  const all = readdirSync('/', { withFileTypes: true })
+  const folders = all
     .filter((one) => one.isDirectory() && `/${one.name}` !== CERTIFICATES)
     .map(({ name }) => `mkdir ${place}/${name}; mount --rbind /${name} ${place}/${name};`)
-  const links = readdirSync('/', { withFileTypes: true })
+  const links = all
     .filter((one) => one.isSymbolicLink())
     .map(({ name }) => `cp -P /${name} ${place}/;`)
   return [

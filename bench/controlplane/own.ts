@@ -22,7 +22,6 @@ export async function startOwn(cluster: Cluster, port: number): Promise<Plane> {
   try {
     const controller = await programs.startController()
     return {
-      name: 'Portcullis',
       gatewayClass: 'portcullis',
       port: port + 3,
       policies: '/apis/portcullis.dev/v1alpha1/namespaces/apps/proxypolicies',

@@ -1,6 +1,5 @@
 /** A control plane with a proxy for the Gateway `edge` of the namespace `apps`. */
 export interface Plane {
-  readonly name: string
   readonly gatewayClass: string
   /** Of the listener. */
   readonly port: number

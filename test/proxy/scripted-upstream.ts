@@ -1,5 +1,7 @@
+import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { duplexPair } from 'node:stream'
+import { after } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Deadlines } from '../../src/wire/deadlines.ts'
 import { type Fields, fieldName, fieldValue } from '../../src/wire/http1/fields.ts'
@@ -21,6 +23,22 @@ export const words = (...values: readonly number[]): Buffer => {
   const bytes = Buffer.alloc(values.length * 4)
   values.forEach((value, i) => void bytes.writeUInt32BE(value, i * 4))
   return bytes
+}
+
+/** Opens upstreams that have greeted, until the tests of a file are over. */
+export function greetedUpstreams() {
+  const opened: ScriptedUpstream[] = []
+  after(() => opened.forEach((own) => void own.close()))
+  return async (
+    options: Partial<SessionOptions> = {},
+    settings = NO_SETTINGS,
+  ): Promise<ScriptedUpstream> => {
+    const upstream = new ScriptedUpstream(options)
+    opened.push(upstream)
+    await upstream.say(settings)
+    assert.ok(upstream.isReady)
+    return upstream
+  }
 }
 
 export interface Asked {

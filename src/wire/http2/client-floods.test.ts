@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import {
   DATA,
   END_HEADERS,
@@ -10,22 +10,14 @@ import {
 } from '../../../test/proxy/http2-gateway.ts'
 import {
   CONTINUATION,
+  greetedUpstreams,
   NO_SETTINGS,
   PING,
-  ScriptedUpstream,
   WINDOW_UPDATE,
   words,
 } from '../../../test/proxy/scripted-upstream.ts'
 
-const opened: ScriptedUpstream[] = []
-after(() => opened.forEach((own) => void own.close()))
-
-async function greeted(): Promise<ScriptedUpstream> {
-  const upstream = new ScriptedUpstream()
-  opened.push(upstream)
-  await upstream.say(NO_SETTINGS)
-  return upstream
-}
+const greeted = greetedUpstreams()
 
 const OK = [[':status', '200']] as const
 const CALM = 11

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import {
   DATA,
@@ -13,7 +13,7 @@ import {
 import {
   CONTINUATION,
   GOAWAY,
-  NO_SETTINGS,
+  greetedUpstreams,
   PING,
   PUSH_PROMISE,
   ScriptedUpstream,
@@ -21,18 +21,8 @@ import {
   WINDOW_UPDATE,
   words,
 } from '../../../test/proxy/scripted-upstream.ts'
-import type { SessionOptions } from './client-limits.ts'
 
-const opened: ScriptedUpstream[] = []
-after(() => opened.forEach((own) => void own.close()))
-
-async function greeted(options: Partial<SessionOptions> = {}): Promise<ScriptedUpstream> {
-  const upstream = new ScriptedUpstream(options)
-  opened.push(upstream)
-  await upstream.say(NO_SETTINGS)
-  assert.ok(upstream.isReady)
-  return upstream
-}
+const greeted = greetedUpstreams()
 
 type Pairs = readonly (readonly [string, string])[]
 const head = (fields: Pairs, flags = END_HEADERS, id = 1) =>
@@ -244,9 +234,9 @@ describe('what ends the whole connection', () => {
   ] as const) {
     it(`${name} instead of a greeting`, async () => {
       const upstream = new ScriptedUpstream()
-      opened.push(upstream)
       await upstream.say(bytes)
       assert.deepEqual([upstream.isReady, upstream.closed], [false, 'no-http2'])
+      upstream.close()
     })
   }
 })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import {
   DATA,
   END_HEADERS,
@@ -9,18 +9,10 @@ import {
   HEADERS,
   RST_STREAM,
 } from '../../../test/proxy/http2-gateway.ts'
-import { NO_SETTINGS, ScriptedUpstream, words } from '../../../test/proxy/scripted-upstream.ts'
+import { greetedUpstreams, words } from '../../../test/proxy/scripted-upstream.ts'
 import { StreamPool } from './stream-pool.ts'
 
-const opened: ScriptedUpstream[] = []
-after(() => opened.forEach((own) => void own.close()))
-
-async function greeted(settings: Buffer = NO_SETTINGS): Promise<ScriptedUpstream> {
-  const upstream = new ScriptedUpstream()
-  opened.push(upstream)
-  await upstream.say(settings)
-  return upstream
-}
+const greeted = greetedUpstreams()
 
 const OK = fieldBlock([[':status', '200']])
 const ENDS_HEAD = END_HEADERS | END_STREAM
@@ -108,7 +100,7 @@ describe('a stream to an upstream is used again', () => {
     const settings = Buffer.alloc(6)
     settings.writeUInt16BE(8)
     settings.writeUInt32BE(1, 2)
-    const upstream = await greeted(frame(4, 0, 0, settings))
+    const upstream = await greeted({}, frame(4, 0, 0, settings))
     const tunnel = upstream.ask(UPGRADE)
     await upstream.say(frame(HEADERS, END_HEADERS, 1, OK))
     tunnel.stream.tunnel()
