@@ -1,8 +1,10 @@
+import { performance } from 'node:perf_hooks'
 import { ResponseAttributes } from '../exchange/exchange.ts'
 import { KeptHeaders } from '../exchange/kept-headers.ts'
 import type { ForwardPermit, Permit } from '../program/permit.ts'
 import { clusterOf, type Retry, type Selection } from '../program/program.ts'
 import type { Attempt, Choice } from '../upstream/cluster.ts'
+import { eventTime } from '../wire/event-clock.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
 import { renderedEdit } from '../wire/http1/rendered-edit.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
@@ -248,7 +250,7 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
 
   accepts(_: Forward, head: ResponseHead): boolean {
     const state = this.#state
-    const now = performance.now()
+    const now = eventTime()
     this.#firstByte = now - this.#attemptedAt
     this.#status = head.status
     if (state.listener.needs?.responseHeaders || state.backend?.judgesResponses) {

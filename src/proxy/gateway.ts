@@ -24,6 +24,7 @@ import { Resolver } from '../upstream/dns.ts'
 import { type SystemNamesOptions, systemNames } from '../upstream/name-source.ts'
 import type { WorkerPlace } from '../upstream/worker-share.ts'
 import { Deadlines } from '../wire/deadlines.ts'
+import { eventDate } from '../wire/event-clock.ts'
 import { Terminators } from '../wire/tls/terminators.ts'
 import { TicketKeys } from '../wire/tls/ticket-keys.ts'
 import type { AcceptDeps } from './accept-deps.ts'
@@ -199,7 +200,7 @@ export class Gateway {
       counts: new ConnectionCounts(settings.limits, undefined, options.quotas),
       route: streamRouter(() => this.#streams),
       observer: this.#observing,
-      nextId: createRequestId,
+      nextId: () => createRequestId(eventDate()),
       terminators: new Terminators(new TicketKeys(ticketSecret && Buffer.from(ticketSecret))),
       http2: http2Sessions(deadlines),
     }

@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks'
 import type { Connection } from '../exchange/connection.ts'
 import { type Decision, NO_DECISIONS } from '../exchange/decision.ts'
 import type { Reply } from '../exchange/reply.ts'

@@ -15,6 +15,7 @@ import {
 } from '../program/program.ts'
 import { hasWayBack } from '../program/way-back.ts'
 import type { Downstream, DownstreamEvents } from '../wire/downstream.ts'
+import { eventDate, eventTime } from '../wire/event-clock.ts'
 import { fieldLine, NO_LINES } from '../wire/http1/field-lines.ts'
 import { type Fields, joinedValue } from '../wire/http1/fields.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
@@ -84,11 +85,11 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
       this.connection.isEncrypted ? 'https' : 'http',
       downstream.version,
       new Http1Headers(head.fields),
-      Date.now(),
+      eventDate(),
     )
     request.id = idOf(head.fields, this.port)
     const exchange = new Exchange(this.connection, request, source)
-    const state = new RequestState(downstream, exchange, listener, performance.now())
+    const state = new RequestState(downstream, exchange, listener, eventTime())
     downstream.exchange = state
     state.callOut = 'telemetry'
     this.port.observer.began(state)

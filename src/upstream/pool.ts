@@ -2,6 +2,7 @@
 
 import type { Socket } from 'node:net'
 import type { Deadlines, Timed } from '../wire/deadlines.ts'
+import { eventTime } from '../wire/event-clock.ts'
 import { ClientConnection } from '../wire/http1/client-connection.ts'
 import { HEAD_LIMITS, type HeadLimits } from '../wire/http1/message.ts'
 import { type Dial, type DialEvents, type Dialing, dialer } from './connect.ts'
@@ -228,7 +229,7 @@ export class Pool implements Timed {
 
   #takeIdle(isRepeatable: boolean): ClientConnection | undefined {
     if (this.#idle.size === 0) return undefined
-    const now = performance.now()
+    const now = eventTime()
     for (;;) {
       const pooled = this.#idle.pop()
       if (pooled === undefined) return undefined
@@ -247,7 +248,7 @@ export class Pool implements Timed {
 
   #free(pooled: Pooled): void {
     const { connection } = pooled
-    const now = performance.now()
+    const now = eventTime()
     const { idleTimeout, maxRequestsPerConnection } = this.#options
     const until = Math.min(idleUntil(pooled, now, idleTimeout), pooled.retireAt)
     const hasMoved = this.#addresses?.has(pooled.address) === false

@@ -25,7 +25,7 @@ export class HeldBytes {
   }
 
   /** From `at` on; the buffer must not be written to by anybody else. */
-  hold(bytes: Buffer, at: number): void {
+  hold(bytes: Buffer, at = 0): void {
     this.#bytes = at === 0 ? bytes : bytes.subarray(at)
   }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { LentReads } from './lent-reads.ts'
+import { keepable, LentReads } from './lent-reads.ts'
 
 const RECORD = 16_384
 
@@ -17,7 +17,7 @@ function keeper(reads: LentReads) {
   const received: Buffer[] = []
   const own = { received, needs: true }
   reads.use({
-    receive: (bytes) => void received.push(bytes),
+    receive: (bytes, from, to) => void received.push(keepable(bytes, from, to)),
     needsBytes: () => own.needs,
   })
   return own
@@ -98,9 +98,9 @@ it('two buffers are enough where each read is written before the next one comes'
     buffer.fill(value)
     const given = own.received.length
     reads.use({
-      receive: (bytes) => {
+      receive: (bytes, from, to) => {
         own.needs = true
-        own.received.push(bytes)
+        own.received.push(keepable(bytes, from, to))
       },
       needsBytes: () => own.needs,
     })

@@ -2,14 +2,16 @@
 // Liberties: buffers are used again. Without this every read of a socket allocates 64 KiB, which
 // costs more than all else of a large response, in pauses for everybody too.
 
+import { Buffer } from 'node:buffer'
 import { connect, type NetConnectOpts, type Socket } from 'node:net'
-import { readInto } from './user-buffer.ts'
+import { beginEvent, endEvent } from './event-clock.ts'
+import { onlyNew, readInto } from './user-buffer.ts'
 
 /** What most responses fit in; each connection to a backend has one of these. */
 const SMALL = 8_192
 /**
  * What clients send that is no large body: all of them have this one, since most are idle, and
- * whatever is read into it is copied out at once.
+ * whatever is still needed of it when it was received is copied out.
  */
 const SHARED = Buffer.allocUnsafeSlow(16_384)
 /** For bodies. Fewer and larger reads are cheaper than many small ones. */
@@ -29,8 +31,11 @@ let resting = 0
 
 /** Whoever reads. */
 export interface Reader {
-  /** The bytes are there only until it returns, unless `needsBytes` says otherwise then. */
-  receive(bytes: Buffer): void
+  /**
+   * What is between two offsets is there only until it returns, unless `needsBytes` says otherwise
+   * then. In the buffer that all clients share it never is for longer: see `keepable`.
+   */
+  receive(bytes: Buffer, from: number, to: number): void
   /** Whether something of what it has received is still needed: held back, or not yet written. */
   needsBytes(): boolean
 }
@@ -102,8 +107,12 @@ export class LentReads {
     const to = this.#filled
     if (from === to) return
     this.#delivered = to
-    const bytes = this.#buffer.subarray(from, to)
-    this.#reader?.receive(this.#buffer === SHARED ? Buffer.from(bytes) : bytes)
+    beginEvent()
+    try {
+      this.#reader?.receive(this.#buffer, from, to)
+    } finally {
+      endEvent()
+    }
   }
 
   readonly #flushLater = (): void => {
@@ -184,6 +193,12 @@ export class LentReads {
   }
 }
 
+/** What was received, for whoever needs it for longer: a copy where another client is read next. */
+export function keepable(bytes: Buffer, from: number, to: number): Buffer {
+  const view = from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to)
+  return bytes === SHARED ? Buffer.from(view) : view
+}
+
 function allocate(length: number): Buffer {
   return Buffer.allocUnsafeSlow(length)
 }
@@ -200,7 +215,7 @@ export function connectLending(options: NetConnectOpts): Socket {
   const socket = connect({
     ...options,
     onread: {
-      buffer: () => reads.next(),
+      buffer: onlyNew(() => reads.next()),
       callback: (length) => {
         reads.received(length)
         return true

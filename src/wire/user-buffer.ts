@@ -47,8 +47,22 @@ export function readInto(
     received(length)
     return true
   }
-  fields[generator] = next
+  fields[generator] = onlyNew(next, first)
   return true
+}
+
+/**
+ * Node asks for a buffer after each read, and does more for one than for none: where it is still the
+ * same, there is none.
+ */
+export function onlyNew(next: () => Buffer, first?: Buffer): () => Buffer {
+  let current = first
+  return () => {
+    const buffer = next()
+    if (buffer === current) return undefined as unknown as Buffer
+    current = buffer
+    return buffer
+  }
 }
 
 function isCapable(handle: unknown): handle is Handle {

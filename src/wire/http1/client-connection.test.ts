@@ -8,6 +8,9 @@ import { ClientConnection } from './client-connection.ts'
 
 const HEAD = 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\n'
 
+type Write = (request: unknown, pieces: unknown, ...more: unknown[]) => number
+type Handle = Record<'writeLatin1String' | 'writeBuffer' | 'writev', Write>
+
 /** A connection whose writes are counted: of each, how many pieces it had. */
 async function upload() {
   const server = createServer().listen(0, '127.0.0.1')
@@ -16,16 +19,13 @@ async function upload() {
   const [accepted] = (await once(server, 'connection')) as [Socket]
   if (socket.connecting) await once(socket, 'connect')
   const writes: number[] = []
-  type Write = (this: Socket, ...values: unknown[]) => void
-  const written = socket as unknown as { _write: Write; _writev: Write }
-  const { _write, _writev } = written
-  written._write = function (...values) {
-    writes.push(1)
-    _write.apply(this, values)
-  }
-  written._writev = function (...values) {
-    writes.push((values[0] as readonly unknown[]).length)
-    _writev.apply(this, values)
+  const { _handle } = socket as unknown as { _handle: Handle }
+  for (const name of ['writeLatin1String', 'writeBuffer', 'writev'] as const) {
+    const write = _handle[name]
+    _handle[name] = (request, pieces, ...more) => {
+      writes.push(Array.isArray(pieces) ? pieces.length / (more[0] === true ? 1 : 2) : 1)
+      return write.call(_handle, request, pieces, ...more)
+    }
   }
   const connection = new ClientConnection(socket, new Deadlines())
   const events = { interim() {}, response: () => false, data: () => true, ended() {} }

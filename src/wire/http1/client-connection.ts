@@ -1,10 +1,13 @@
 // HOT PATH: one connection to an upstream; requests one after the other. Guarded by bench/proxy.ts.
 // Liberties: the head and the body reader are one object for all responses.
 
+import { Buffer } from 'node:buffer'
 import type { Socket } from 'node:net'
 import type { Deadlines, Timed } from '../deadlines.ts'
+import { eventTime } from '../event-clock.ts'
 import { HeldBytes } from '../held-bytes.ts'
-import { type LentReads, lentReadsOf, type Reader } from '../lent-reads.ts'
+import { keepable, type LentReads, lentReadsOf, type Reader } from '../lent-reads.ts'
+import { ShortWrites } from '../short-writes.ts'
 import { type Leaving, turnWrites } from '../turn-writes.ts'
 import type { ResponseEvents, UpstreamConnection } from '../upstream-connection.ts'
 import { BodyReader, beginBody, endBody, readBody, trailersOf } from './body.ts'
@@ -20,6 +23,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
   /** Milliseconds that the upstream keeps it while it is idle, as its last response says. */
   keepAliveTimeout = Number.POSITIVE_INFINITY
   readonly #body = new BodyReader()
+  readonly #writes: ShortWrites
   readonly #deadlines: Deadlines
   readonly #limits: HeadLimits
   /** Told when the connection is free for another request, and when it is gone. */
@@ -52,6 +56,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
     this.socket = socket
     this.#deadlines = deadlines
     this.#limits = limits
+    this.#writes = new ShortWrites(socket)
     deadlines.add(this)
     this.#reads = lentReadsOf(socket)
     if (this.#reads === undefined) socket.on('data', (bytes: Buffer) => this.receive(bytes))
@@ -67,7 +72,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
   }
 
   get isWritten(): boolean {
-    return this.socket.writableLength === 0
+    return this.#writes.isWritten
   }
 
   /** Begins a request; where it has a body, `write` and `end` follow. */
@@ -87,7 +92,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
     this.#isPaused = false
     this.#interim = 0
     this.#timeout = timeout
-    this.deadline = hasBody ? Number.POSITIVE_INFINITY : performance.now() + timeout
+    this.deadline = hasBody ? Number.POSITIVE_INFINITY : eventTime() + timeout
     this.#unsent = head
     if (!hasBody) turnWrites.add(this)
     // What there is of the body already leaves with the head.
@@ -101,8 +106,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
     const whole = this.#unsentWhole
     this.#unsent = ''
     this.#unsentWhole = undefined
-    if (whole === undefined) this.socket.write(head, 'latin1')
-    else this.socket.write(whole)
+    this.#writes.write(whole ?? head)
   }
 
   write(bytes: Buffer): boolean {
@@ -134,7 +138,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
 
   /** A body may come for as long as the client sends it, if only the upstream takes it. */
   #took(more: boolean): boolean {
-    if (!more) this.deadline = performance.now() + this.#timeout
+    if (!more) this.deadline = eventTime() + this.#timeout
     return more
   }
 
@@ -147,7 +151,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
   end(): void {
     this.#isSent = true
     if (this.#unsent !== '') turnWrites.add(this)
-    this.deadline = performance.now() + this.#timeout
+    this.deadline = eventTime() + this.#timeout
     this.#maybeFree()
   }
 
@@ -159,7 +163,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
   resume(): void {
     this.#isPaused = false
     if (this.#isReading) return
-    if (this.#held.length > 0) this.#advance(this.#held.take())
+    if (this.#held.length > 0) this.#readOn(this.#held.take())
     if (!this.#isPaused) this.socket.resume()
   }
 
@@ -197,7 +201,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
     return false
   }
 
-  receive(bytes: Buffer): void {
+  receive(bytes: Buffer, from = 0, to: number = bytes.length): void {
     if (this.#events === undefined) {
       // Bytes that nobody asked for: the connection cannot be trusted any more.
       this.abort()
@@ -209,16 +213,20 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
       return
     }
     this.#isUntouched = false
-    this.#advance(this.#held.join(bytes))
+    if (this.#held.length === 0) this.#advance(bytes, from, to)
+    else this.#readOn(this.#held.join(bytes.subarray(from, to)))
   }
 
-  #advance(bytes: Buffer): void {
+  #readOn(held: Buffer): void {
+    this.#advance(held, 0, held.length)
+  }
+
+  #advance(bytes: Buffer, from: number, end: number): void {
     this.#isReading = true
-    let at = 0
-    const end = bytes.length
+    let at = from
     while (at < end && this.#events !== undefined) {
       if (this.#isTunnel) {
-        const rest = at === 0 ? bytes : bytes.subarray(at)
+        const rest = keepable(bytes, at, end)
         this.#lendTo(this.#events)
         if (!this.#events.data(rest, rest.length)) this.pause()
         at = end
@@ -238,7 +246,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
     if (this.#inBody) this.#events?.caughtUp?.()
     if (at >= end) return
     if (this.#events === undefined) this.abort()
-    else this.#held.hold(bytes, at)
+    else this.#held.hold(keepable(bytes, at, end))
   }
 
   #readHead(bytes: Buffer, at: number, end: number): number {
@@ -267,8 +275,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
     const next = readBody(body, bytes, at, end)
     if (next < 0) return next
     if (body.to > body.from) {
-      const isWhole = body.from === 0 && body.to === bytes.length
-      const piece = isWhole ? bytes : bytes.subarray(body.from, body.to)
+      const piece = keepable(bytes, body.from, body.to)
       if (this.#events !== undefined) this.#lendTo(this.#events)
       const more = this.#events?.data(piece, body.octets - before) ?? true
       if (!more && !body.isDone) this.pause()

@@ -1,36 +1,53 @@
 // HOT PATH: what a client sends, and who of us still needs it. Guarded by bench/proxy.ts.
 
+import { Buffer } from 'node:buffer'
 import type { Socket } from 'node:net'
 import { guarded } from '../guard-events.ts'
 import type { HeldBytes } from '../held-bytes.ts'
-import { type LentReads, lendReads, type Reader } from '../lent-reads.ts'
+import { keepable, type LentReads, lendReads, type Reader } from '../lent-reads.ts'
 import { type BodySink, NOWHERE } from '../streams.ts'
+
+type Receive = (bytes: Buffer, from: number, to: number) => void
 
 /** Reads a client's bytes into buffers that are used again, where Node lets it. */
 export class ClientReads implements Reader {
   readonly #held: HeldBytes
-  readonly #receive: (bytes: Buffer) => void
+  readonly #receive: Receive
+  readonly #guarded: Receive
   readonly #reads: LentReads | undefined
   /** Who got bytes that it may still need. */
   #borrower: BodySink | undefined = undefined
 
   /** `receive` is told of bytes behind those that are held; `broke` of what it throws. */
-  constructor(
-    socket: Socket,
-    held: HeldBytes,
-    broke: (error: unknown) => void,
-    receive: (bytes: Buffer) => void,
-  ) {
+  constructor(socket: Socket, held: HeldBytes, broke: (error: unknown) => void, receive: Receive) {
     this.#held = held
-    this.#receive = guarded(socket, broke, (bytes: Buffer) => receive(held.join(bytes)))
+    this.#receive = receive
+    this.#guarded = guarded(socket, broke, (bytes: Buffer, from: number, to: number) => {
+      if (held.length === 0) receive(bytes, from, to)
+      else {
+        const all = held.join(bytes.subarray(from, to))
+        receive(all, 0, all.length)
+      }
+    })
     // What was read before comes by events, and all where nothing can be lent.
-    socket.on('data', this.#receive)
+    socket.on('data', (bytes: Buffer) => this.#guarded(bytes, 0, bytes.length))
     this.#reads = lendReads(socket)
     this.#reads?.use(this)
   }
 
-  receive(bytes: Buffer): void {
-    this.#receive(bytes)
+  receive(bytes: Buffer, from: number, to: number): void {
+    this.#guarded(bytes, from, to)
+  }
+
+  /** What was held is received again. */
+  readHeld(): void {
+    const held = this.#held.take()
+    if (held.length > 0) this.#receive(held, 0, held.length)
+  }
+
+  /** What cannot be understood yet. */
+  hold(bytes: Buffer, from: number, to: number): void {
+    this.#held.hold(keepable(bytes, from, to))
   }
 
   needsBytes(): boolean {
@@ -42,8 +59,9 @@ export class ClientReads implements Reader {
   }
 
   /** Gives `sink` something of what was received: a copy if it does not say when it is done. */
-  pass(bytes: Buffer, sink: BodySink = NOWHERE): boolean {
+  pass(received: Buffer, from: number, to: number, sink: BodySink = NOWHERE): boolean {
     const reads = this.#reads
+    const bytes = keepable(received, from, to)
     if (reads?.isLending !== true) return sink.write(bytes)
     if (sink.hasWritten === undefined) return sink.write(Buffer.from(bytes))
     const before = this.#borrower

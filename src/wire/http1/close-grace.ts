@@ -15,8 +15,12 @@ const LINGER = 2_000
  * Says goodbye, and stays for a moment so that a reset does not take the response back. What the
  * client has not taken yet of the response has its own time first, `writeTimeout`.
  */
-export function closeGracefully(socket: Socket, timed: Timed, writeTimeout: number): void {
-  const isFlushed = socket.writableLength === 0
+export function closeGracefully(
+  socket: Socket,
+  timed: Timed,
+  writeTimeout: number,
+  isFlushed: boolean = socket.writableLength === 0,
+): void {
   if (!isFlushed) {
     socket.once('finish', () => {
       timed.deadline = Math.min(timed.deadline, performance.now() + LINGER)

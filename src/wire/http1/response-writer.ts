@@ -1,9 +1,14 @@
 // HOT PATH: a response on its way to the client, the head in one write with the first bytes of the
 // body. Guarded by bench/proxy.ts. Liberties: one object for all responses of a connection.
 
+import { Buffer } from 'node:buffer'
 import type { Socket } from 'node:net'
+import type { Timed } from '../deadlines.ts'
+import { eventDate } from '../event-clock.ts'
+import { ShortWrites } from '../short-writes.ts'
 import { type Leaving, turnWrites } from '../turn-writes.ts'
 import { CHUNK_END, chunkHead, LAST_CHUNK, renderTrailers } from './chunked.ts'
+import { closeGracefully } from './close-grace.ts'
 import { type FieldLines, type NameSet, NO_LINES } from './field-lines.ts'
 import type { Fields } from './fields.ts'
 import type { RequestHead } from './head.ts'
@@ -22,6 +27,7 @@ export class ResponseWriter implements Leaving {
   isBegun = false
   bytesSent = 0
   readonly #socket: Socket
+  readonly #writes: ShortWrites
   readonly #lowersNames: boolean
   /** Rendered, and not yet written. */
   #head = ''
@@ -35,6 +41,7 @@ export class ResponseWriter implements Leaving {
   /** `lowersNames`: whatever the case in which names of headers come. */
   constructor(socket: Socket, lowersNames: boolean) {
     this.#socket = socket
+    this.#writes = new ShortWrites(socket)
     this.#lowersNames = lowersNames
   }
 
@@ -54,7 +61,7 @@ export class ResponseWriter implements Leaving {
    * writes at once, so that to look at the socket alone would cost each response a buffer.
    */
   get isWritten(): boolean {
-    if (this.#isLent && this.#socket.writableLength === 0) this.#isLent = false
+    if (this.#isLent && this.#writes.isWritten) this.#isLent = false
     return !this.#isLent
   }
 
@@ -101,7 +108,7 @@ export class ResponseWriter implements Leaving {
       // RFC 9110 §15.5.22: what the client is to go over to.
       upgrade: head.status === 426 ? head.upgrade : '',
       connection,
-      date: dateLine(Date.now()),
+      date: dateLine(eventDate()),
       dropped,
     })
     this.isBegun = true
@@ -125,7 +132,7 @@ export class ResponseWriter implements Leaving {
       lines: this.#named(lines),
       upgrade: '',
       connection,
-      date: dateLine(Date.now()),
+      date: dateLine(eventDate()),
     })
     this.isBegun = true
     if (this.#hasBody) this.write(body, false, body.length)
@@ -158,8 +165,7 @@ export class ResponseWriter implements Leaving {
     const bytes = this.#deferred
     if (bytes === '') return
     this.#deferred = ''
-    if (typeof bytes === 'string') this.#socket.write(bytes, 'latin1')
-    else this.#socket.write(bytes)
+    this.#writes.write(bytes)
   }
 
   /** Bytes behind the head of a response that switched protocols. False: wait for drain. */
@@ -184,6 +190,12 @@ export class ResponseWriter implements Leaving {
     if (this.#head !== '') this.#flush('')
   }
 
+  /** Says goodbye behind all that was written. */
+  close(timed: Timed, writeTimeout: number): void {
+    const { settled } = this
+    closeGracefully(settled, timed, writeTimeout, this.#writes.isWritten)
+  }
+
   /** One write for all of a chunk: a stream of small pieces is mostly the cost of writing. */
   #writeChunk(bytes: Buffer): boolean {
     const head = this.#head + chunkHead(bytes.length)
@@ -200,12 +212,19 @@ export class ResponseWriter implements Leaving {
     chunk.write(head, 0, 'latin1')
     bytes.copy(chunk, head.length)
     chunk.write(CHUNK_END, head.length + bytes.length, 'latin1')
-    return this.settled.write(chunk)
+    if (this.#deferred !== '') this.leave()
+    return this.#writes.write(chunk)
   }
 
   #lend(bytes: Buffer): boolean {
-    this.#isLent = true
-    return this.settled.write(bytes)
+    if (this.#deferred !== '') this.leave()
+    if (bytes.length > SHORT_BODY) {
+      this.#isLent = true
+      return this.#socket.write(bytes)
+    }
+    const more = this.#writes.write(bytes)
+    this.#isLent ||= !this.#writes.isWritten
+    return more
   }
 
   #named(lines: FieldLines): FieldLines {
@@ -222,7 +241,7 @@ export class ResponseWriter implements Leaving {
   #defer(bytes: Buffer | string): boolean {
     if (this.#deferred !== '') this.leave()
     this.#deferred = bytes
-    if (bytes.length > MAX_DEFERRED || this.#socket.writableLength > 0) {
+    if (bytes.length > MAX_DEFERRED || !this.#writes.isWritten) {
       this.leave()
       return !this.#socket.writableNeedDrain
     }

@@ -4,13 +4,14 @@
 import type { Socket } from 'node:net'
 import type { Deadlines, Timed } from '../deadlines.ts'
 import type { Downstream, DownstreamEvents } from '../downstream.ts'
+import { eventTime } from '../event-clock.ts'
 import { guardedEvents } from '../guard-events.ts'
 import { HeldBytes } from '../held-bytes.ts'
 import { type BodySink, NOWHERE } from '../streams.ts'
 import { BodyReader, beginBody, readBody, trailersOf } from './body.ts'
 import { ClientReads } from './client-reads.ts'
 import { idleTimeoutBetween, timeoutInExchange } from './client-timeouts.ts'
-import { closeGracefully, endOnce, HALF_CLOSED } from './close-grace.ts'
+import { endOnce, HALF_CLOSED } from './close-grace.ts'
 import { type FieldLines, type NameSet, NO_LINES } from './field-lines.ts'
 import type { Fields } from './fields.ts'
 import { RequestHead, readRequestHead } from './head.ts'
@@ -52,11 +53,11 @@ export class ServerConnection implements Downstream, Timed {
     this.head.lowersNames = limits.lowersNames
     this.#deadlines = deadlines
     this.#events = events
-    this.deadline = performance.now() + limits.headTimeout
+    this.deadline = eventTime() + limits.headTimeout
     deadlines.add(this)
     const broke = (error: unknown) => events.broke?.(this, error)
     const on = guardedEvents(socket, broke)
-    this.#reads = new ClientReads(socket, this.#held, broke, (bytes) => this.#advance(bytes))
+    this.#reads = new ClientReads(socket, this.#held, broke, (...read) => this.#advance(...read))
     on('end', () => this.#onEnd())
     on('drain', () => this.#onDrain())
     on('error', () => this.#onClose('reset'))
@@ -99,7 +100,7 @@ export class ServerConnection implements Downstream, Timed {
     this.#go(this.#state.on.read)
     if (head.expectContinue && !this.#response.isBegun)
       this.#response.settled.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1')
-    this.deadline = performance.now() + this.#limits.bodyTimeout
+    this.deadline = eventTime() + this.#limits.bodyTimeout
     this.resumeBody()
   }
 
@@ -169,14 +170,14 @@ export class ServerConnection implements Downstream, Timed {
   }
 
   writeTunnel(bytes: Buffer): boolean {
-    if (this.#ended) this.deadline = performance.now() + this.#limits.bodyTimeout
+    if (this.#ended) this.deadline = eventTime() + this.#limits.bodyTimeout
     return this.#response.writeTunnel(bytes)
   }
 
   /** Nobody is there any more for what the client may still send. */
   endTunnel(): void {
     this.#go(this.#state.on.leave)
-    closeGracefully(this.#response.settled, this, this.#limits.writeTimeout)
+    this.#response.close(this, this.#limits.writeTimeout)
   }
 
   /** Closes when nothing is under way, be it a request that was sent before the client can know. */
@@ -219,10 +220,9 @@ export class ServerConnection implements Downstream, Timed {
   }
 
   /** Goes on with what was received until something has to be waited for. */
-  #advance(bytes: Buffer): void {
+  #advance(bytes: Buffer, from: number, end: number): void {
     this.#isReading = true // Whatever they bring about must not begin to look at more.
-    let at = 0
-    const end = bytes.length
+    let at = from
     while (at >= 0 && at < end) {
       const { reads } = this.#state
       if (reads === 'body') at = this.#readBody(bytes, at, end)
@@ -232,7 +232,7 @@ export class ServerConnection implements Downstream, Timed {
         at = next
       } else if (reads === 'tunnel') {
         this.body.octets += end - at
-        if (!this.#reads.pass(bytes.subarray(at), this.#sink)) this.socket.pause()
+        if (!this.#reads.pass(bytes, at, end, this.#sink)) this.socket.pause()
         at = end
       } else {
         if (this.#state.isExchange) this.socket.pause()
@@ -240,7 +240,7 @@ export class ServerConnection implements Downstream, Timed {
       }
     }
     const { reads, isExchange } = this.#state
-    if (at >= 0 && at < end && (isExchange || reads !== 'nothing')) this.#held.hold(bytes, at)
+    if (at >= 0 && at < end && (isExchange || reads !== 'nothing')) this.#reads.hold(bytes, at, end)
     this.#isReading = false
     if (this.#ended && reads !== 'tunnel') this.#goOnEnded()
   }
@@ -248,7 +248,7 @@ export class ServerConnection implements Downstream, Timed {
   /** What waits is looked at, and more is read. */
   #readOn(): void {
     if (this.#isReading) return
-    if (this.#held.length > 0) this.#advance(this.#held.take())
+    this.#reads.readHeld()
     const { name } = this.#state
     if (name !== 'paused' && name !== 'closing' && name !== 'closed') this.socket.resume()
   }
@@ -257,8 +257,7 @@ export class ServerConnection implements Downstream, Timed {
     const next = readRequestHead(bytes, at, end, this.#limits, this.head)
     if (next > 0) this.#begin()
     else if (next < 0) this.#refuse(refusalOf(next))
-    else if (this.#go(this.#state.on.begin))
-      this.deadline = performance.now() + this.#limits.headTimeout
+    else if (this.#go(this.#state.on.begin)) this.deadline = eventTime() + this.#limits.headTimeout
     return next
   }
 
@@ -268,7 +267,7 @@ export class ServerConnection implements Downstream, Timed {
     this.#response.reset()
     this.#keepsAlive = true
     this.#sink = undefined
-    this.deadline = this.#ended ? performance.now() + HALF_CLOSED : Number.POSITIVE_INFINITY
+    this.deadline = this.#ended ? eventTime() + HALF_CLOSED : Number.POSITIVE_INFINITY
     this.body.octets = 0
     this.#events.request(this)
   }
@@ -281,7 +280,7 @@ export class ServerConnection implements Downstream, Timed {
       return -1
     }
     if (body.to > body.from) {
-      const more = this.#reads.pass(bytes.subarray(body.from, body.to), this.#sink)
+      const more = this.#reads.pass(bytes, body.from, body.to, this.#sink)
       if (!more) this.#go(this.#state.on.pause)
       // Nobody will ask for more of it.
       if (this.#state === STATES.discarded) this.#sink = NOWHERE
@@ -299,12 +298,11 @@ export class ServerConnection implements Downstream, Timed {
   #awaitClient(): void {
     const isOurTurn = this.#state.isWhole || this.#state === STATES.paused
     this.deadline =
-      performance.now() + timeoutInExchange(this.#limits, this.socket, this.#ended, isOurTurn)
+      eventTime() + timeoutInExchange(this.#limits, this.socket, this.#ended, isOurTurn)
   }
 
   #awaitRequest(): void {
-    this.deadline =
-      performance.now() + idleTimeoutBetween(this.#limits, this.socket, this.isDraining)
+    this.deadline = eventTime() + idleTimeoutBetween(this.#limits, this.socket, this.isDraining)
   }
 
   /** Nothing more is read of the request; what is answered is up to whoever began the exchange. */
@@ -335,7 +333,7 @@ export class ServerConnection implements Downstream, Timed {
     this.#sink = undefined
     if (!this.#keepsAlive || !isWhole || this.#isLast) {
       this.#go(this.#state.on.leave)
-      closeGracefully(this.#response.settled, this, this.#limits.writeTimeout)
+      this.#response.close(this, this.#limits.writeTimeout)
       this.socket.resume()
       return
     }
@@ -364,7 +362,7 @@ export class ServerConnection implements Downstream, Timed {
     if (this.#state.reads !== 'tunnel') this.#goOnEnded()
     else {
       // Half a tunnel may not stay for ever: who closed this side may be gone altogether.
-      this.deadline = performance.now() + this.#limits.bodyTimeout
+      this.deadline = eventTime() + this.#limits.bodyTimeout
       this.#sink?.end(undefined)
     }
   }

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net'
 import type { Deadlines } from '../deadlines.ts'
 import type { HeadLimits } from '../http1/message.ts'
 import { ResponseHead } from '../http1/response-head.ts'
-import type { LentReads, Reader } from '../lent-reads.ts'
+import { keepable, type LentReads, type Reader } from '../lent-reads.ts'
 import type { ResponseEvents } from '../upstream-connection.ts'
 import type { SessionOptions } from './client-limits.ts'
 import type { ClientStream } from './client-stream.ts'
@@ -123,11 +123,11 @@ export abstract class ClientFrames
     return borrowers.size > 0
   }
 
-  receive(bytes: Buffer): void {
+  receive(bytes: Buffer, from = 0, to: number = bytes.length): void {
     if (this.isOver) return
     this.heard()
     try {
-      this.reader.read(bytes)
+      this.reader.read(keepable(bytes, from, to))
     } catch (error) {
       // An error of ours: what was read is not known any more.
       this.destroy('error')

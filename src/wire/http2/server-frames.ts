@@ -66,7 +66,7 @@ export abstract class ServerFrames
     this.reads = lendReads(socket, 'encrypted' in socket)
   }
 
-  abstract receive(bytes: Buffer): void
+  abstract receive(bytes: Buffer, from?: number, to?: number): void
 
   needsBytes(): boolean {
     for (const [stream, sink] of this.#borrowers)

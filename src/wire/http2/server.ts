@@ -6,6 +6,7 @@ import type { Deadlines, Timed } from '../deadlines.ts'
 import type { DownstreamEvents } from '../downstream.ts'
 import { guarded, guardedEvents } from '../guard-events.ts'
 import { closeGracefully } from '../http1/close-grace.ts'
+import { keepable } from '../lent-reads.ts'
 import { FrameReader } from './frame-reader.ts'
 import {
   type Flood,
@@ -171,10 +172,10 @@ export class ServerSession extends ServerFrames implements Timed {
     if (this.streams.size === 0) this.#end()
   }
 
-  receive(bytes: Buffer): void {
-    this.#receive(bytes)
+  receive(bytes: Buffer, from = 0, to: number = bytes.length): void {
+    this.#receive(keepable(bytes, from, to))
     // Little came at once: whatever is under way needs no large buffer of its own for now.
-    if (bytes.length < LITTLE && this.reads !== undefined) this.reads.isResting = true
+    if (to - from < LITTLE && this.reads !== undefined) this.reads.isResting = true
   }
 
   #read(bytes: Buffer): void {
