@@ -23,7 +23,7 @@ import { HttpListeners } from '../../src/proxy/http-listeners.ts'
 import { KeptBody } from '../../src/proxy/kept-body.ts'
 import { Observing } from '../../src/proxy/observe.ts'
 import { RequestTrace } from '../../src/proxy/tracing.ts'
-import { HeldBytes } from '../../src/wire/held-bytes.ts'
+import { ClientReads } from '../../src/wire/http1/client-reads.ts'
 import { Http1Headers } from '../../src/wire/http1/header-view.ts'
 import { ServerStream } from '../../src/wire/http2/server-stream.ts'
 import { NameTable } from '../../src/wire/tls/certificate-names.ts'
@@ -118,7 +118,7 @@ export function plantEverywhere(): void {
     [HelloReader.prototype, 'read', 'reading a ClientHello'],
     [NameTable.prototype, 'find', 'the SNI callback'],
     [Streams.prototype, 'choose', 'choosing where a stream goes'],
-    [HeldBytes.prototype, 'join', 'reading bytes of HTTP/1.1'],
+    [ClientReads.prototype, 'read', 'reading bytes of HTTP/1.1'],
     [ServerStream.prototype, 'begin', 'reading a stream of HTTP/2'],
     [Terminators.prototype, 'get', 'planning ports'],
   ] as const)

@@ -80,7 +80,8 @@ describe('which provider serves a call', () => {
     await gateway.apply(config([[first.port, second.port, NOBODY.port]]))
     first.behaviour = { status: 500 }
     for (let count = 0; count < 12; count++) assert.equal((await call()).status, 200)
-    assert.ok(first.arrived.length <= 3, `${first.arrived.length} of 12 went to the broken one`)
+    // Each time that it is forgotten, which takes some seconds, it is tried again.
+    assert.ok(first.arrived.length <= 6, `${first.arrived.length} of 12 went to the broken one`)
   })
 
   it('is none that asked to be left alone, also in parts of seconds', async () => {

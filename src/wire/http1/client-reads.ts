@@ -22,13 +22,9 @@ export class ClientReads implements Reader {
   constructor(socket: Socket, held: HeldBytes, broke: (error: unknown) => void, receive: Receive) {
     this.#held = held
     this.#receive = receive
-    this.#guarded = guarded(socket, broke, (bytes: Buffer, from: number, to: number) => {
-      if (held.length === 0) receive(bytes, from, to)
-      else {
-        const all = held.join(bytes.subarray(from, to))
-        receive(all, 0, all.length)
-      }
-    })
+    this.#guarded = guarded(socket, broke, (bytes: Buffer, from: number, to: number) =>
+      this.read(bytes, from, to),
+    )
     // What was read before comes by events, and all where nothing can be lent.
     socket.on('data', (bytes: Buffer) => this.#guarded(bytes, 0, bytes.length))
     this.#reads = lendReads(socket)
@@ -37,6 +33,16 @@ export class ClientReads implements Reader {
 
   receive(bytes: Buffer, from: number, to: number): void {
     this.#guarded(bytes, from, to)
+  }
+
+  /** Behind what is held. */
+  read(bytes: Buffer, from: number, to: number): void {
+    const held = this.#held
+    if (held.length === 0) this.#receive(bytes, from, to)
+    else {
+      const all = held.join(bytes.subarray(from, to))
+      this.#receive(all, 0, all.length)
+    }
   }
 
   /** What was held is received again. */
