@@ -1,22 +1,33 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { type CallForm, CLIENT, costOfCalls, type ModelLoad, PLAIN, STREAM } from './llm/load.ts'
+import {
+  type CallForm,
+  CLIENT,
+  costAtFullLoad,
+  costOfCalls,
+  type ModelLoad,
+  PLAIN,
+  STREAM,
+} from './llm/load.ts'
 import { type ModelGateway, startLiteLlm, startNginx, startOwn, startPortkey } from './llm/peers.ts'
 import { figure } from './measure.ts'
 import { inFolder } from './proxy/bench-folder.ts'
 import { reachable } from './proxy/contenders.ts'
+import { type Found, findProgram } from './proxy/find.ts'
 import { freePorts, isPinned, pause, residentOf, start, stop } from './proxy/processes.ts'
 import { type Report, ratio, type Table, type Target } from './report.ts'
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
-/** Calls of a slice, for the fastest. */
+/** Calls of a slice, for the fastest where there is no wrk. */
 const CALLS = { [PLAIN.name]: 4_000, [STREAM.name]: 1_000 } as Readonly<Record<string, number>>
 /**
  * Slices before the first that counts, for all alike; whoever is compiled while it runs makes as
  * many calls in each as the fastest.
  */
-const WARM_UP = 16
+const WARM_UP = 10
+/** Calls of each that are looked at before. */
+const CHECKED = 100
 const STREAMS = Number(process.env.BENCH_STREAMS ?? 5_000)
 
 const OWN = 'portcullis, usage counted'
@@ -37,16 +48,20 @@ export function llm(): Promise<Report> {
     ]
     const gateways = peers.filter((one) => typeof one !== 'string')
     const missing = peers.filter((one) => typeof one === 'string')
-    const costs = await measure(gateways)
+    const wrk = findProgram('wrk', '-v')
+    const costs = await measure(gateways, (...of) => slice(folder, wrk, ...of))
     const memory = await memoryOfStreams(folder, upstream)
     return {
       intro: [
         'A mock provider that costs next to nothing, one gateway after the other on one core, one',
-        'worker each, 16 calls at a time; CPU time of all processes of a gateway for each call. Every',
-        `call is run to its end and its response checked. ${ROUNDS} rounds in turn, medians. A`,
-        'stream has 50 pieces of text, each a write of the provider. Portcullis authorizes each',
-        'call by its model, and counts its tokens; "translated" serves a client of chat',
-        'completions from a provider of Anthropic\'s messages, "bytes" is a backend that forwards.',
+        'worker each, 16 calls at a time; CPU time of all processes of a gateway for each call. The',
+        'fast ones are loaded by wrk as much as they can serve, after calls whose responses were',
+        'checked; of Portkey and LiteLLM, which a client in JavaScript keeps busy, every response is',
+        `checked. ${ROUNDS} rounds in turn, medians. A stream has 50 pieces of text, each a write of`,
+        'the provider. Portcullis authorizes each call by its model, and counts its tokens;',
+        '"translated" serves a client of chat completions from a provider of Anthropic\'s messages,',
+        '"bytes" is a backend that forwards.',
+        ...(typeof wrk === 'string' ? [`${wrk}: all were loaded by a client in JavaScript.`] : []),
         ...(isPinned ? [] : ['**Nothing was pinned to a core here: ratios mean little.**']),
         ...missing.map((what) => `Left out: ${what}.`),
       ],
@@ -65,14 +80,21 @@ async function startProvider(): Promise<number> {
 
 type Costs = ReadonlyMap<string, ReadonlyMap<string, number>>
 
+type Measure = (gateway: ModelGateway, form: CallForm) => Promise<number>
+
 /** Form → gateway → µs. */
-async function measure(gateways: readonly ModelGateway[]): Promise<Costs> {
+async function measure(gateways: readonly ModelGateway[], slice: Measure): Promise<Costs> {
   const found = new Map<string, Map<string, number>>()
   for (const form of [PLAIN, STREAM]) {
     const samples = new Map<ModelGateway, number[]>(gateways.map((one) => [one, []]))
     for (const gateway of gateways) {
+      await costOfCalls(gateway, form, CHECKED)
       const share = gateway.isCompiledWhileItRuns ? 1 : gateway.share
-      for (let turn = 0; turn < WARM_UP; turn++) await slice({ ...gateway, share }, form)
+      const calls = Math.ceil((CALLS[form.name] ?? 100) * share)
+      for (let turn = 0; turn < WARM_UP; turn++) {
+        if (gateway.share < 1) await costOfCalls(gateway, form, calls)
+        else await slice(gateway, form)
+      }
     }
     for (let round = 0; round < ROUNDS; round++) {
       for (const gateway of gateways) samples.get(gateway)?.push(await slice(gateway, form))
@@ -83,7 +105,14 @@ async function measure(gateways: readonly ModelGateway[]): Promise<Costs> {
   return found
 }
 
-function slice(gateway: ModelGateway, form: CallForm): Promise<number> {
+function slice(
+  folder: string,
+  wrk: Found | string,
+  gateway: ModelGateway,
+  form: CallForm,
+): Promise<number> {
+  if (typeof wrk !== 'string' && gateway.share === 1)
+    return costAtFullLoad(wrk.program, folder, gateway, form)
   const calls = Math.ceil((CALLS[form.name] ?? 100) * gateway.share)
   return costOfCalls(gateway, form, calls)
 }

@@ -1,4 +1,7 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { fullLoad } from '../proxy/load.ts'
 import { cpuOf, runToEnd } from '../proxy/processes.ts'
 import type { ModelGateway } from './peers.ts'
 
@@ -55,12 +58,15 @@ export const STREAM: CallForm = {
 
 export const CLIENT: string = fileURLToPath(import.meta.resolve('./client.ts'))
 
-/** µs of CPU of the gateway for each of so many calls. */
+/** Calls that are under way at a time. */
+const CONNECTIONS = 16
+
+/** µs of CPU of the gateway for each of so many calls; every response is looked at. */
 export async function costOfCalls(
   gateway: ModelGateway,
   form: CallForm,
   requests: number,
-  connections = 16,
+  connections: number = CONNECTIONS,
 ): Promise<number> {
   const { port, headers } = gateway
   const { pid } = gateway.started
@@ -75,4 +81,22 @@ export async function costOfCalls(
     throw new Error(`${gateway.name}, ${form.name}: ${failed} calls went wrong: ${sample}`)
   }
   return ((after.user + after.kernel - before.user - before.kernel) * 1e6) / requests
+}
+
+/** The same for as many calls as it serves in a second: a client in JavaScript would be the slower one. */
+export async function costAtFullLoad(
+  wrk: string,
+  folder: string,
+  { port, headers, started }: ModelGateway,
+  { name, path, body }: CallForm,
+): Promise<number> {
+  const script = join(folder, `${name.replaceAll(' ', '-')}.lua`)
+  const content = `wrk.headers["content-type"] = "application/json"`
+  writeFileSync(
+    script,
+    `wrk.method = "POST"\n${content}\nwrk.body = [==[${JSON.stringify(body)}]==]\n`,
+  )
+  const load = { url: `http://127.0.0.1:${port}${path}`, connections: CONNECTIONS, seconds: 1 }
+  const { user, kernel } = await fullLoad(wrk, started.pid, { ...load, headers, script })
+  return user + kernel
 }
