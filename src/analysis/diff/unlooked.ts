@@ -81,13 +81,14 @@ function readsBodyAs(text: string): boolean {
 export function spokenBy(
   backend: Backend | undefined,
   provider: AiProvider | undefined,
+  points: readonly Point[],
 ): Readonly<Record<string, string>> {
   switch (backend?.kind) {
     case 'ai': {
       const { models = [], virtualModels = [], allowEndpoints = [] } = backend
       const { provider: name = '', options = {} } = provider ?? {}
       const served = [name, options, models, virtualModels, allowEndpoints]
-      return { provider: hashOf(served, WITHOUT_MEANING) }
+      return { provider: hashOf(served, WITHOUT_MEANING), ...pathsAt(points) }
     }
     case 'mcp': {
       const targets = backend.targets.map(({ name, transport, options, pins }) => {
@@ -101,6 +102,29 @@ export function spokenBy(
       return {}
   }
 }
+
+/**
+ * What changes paths on the way. Calls to models are told from other requests by the path that is
+ * sent on, and rules about models see nothing of those others.
+ */
+function pathsAt(points: readonly Point[]): Readonly<Record<string, string>> {
+  const found: Record<string, string> = {}
+  for (const { stage, effective } of points) {
+    for (const kind of stage === 'traffic' ? CHANGING_PATHS : []) {
+      const values = (effective.get(kind) ?? []).map(({ value }) => canonicalJson(value))
+      const own = values.filter((value) => value.includes(CHANGED_PATH[kind] as string))
+      if (own.length > 0) found[`${kind}.path`] = hashOf(own)
+    }
+  }
+  return found
+}
+
+/** By kind, what is in its value where it does. What asks a service is looked at as a whole. */
+const CHANGED_PATH: Readonly<Record<string, string>> = {
+  urlRewrite: '"path":',
+  transformations: '":path"',
+}
+const CHANGING_PATHS: readonly string[] = Object.keys(CHANGED_PATH)
 
 /** Undefined where all of it is accounted for. */
 function partsOf(kind: string, value: unknown): unknown {
