@@ -39,7 +39,12 @@ export function calledAt(
   const bad = body.rejected ?? call.read(body.content, exchange)
   if (bad !== undefined) return { late: bad }
   const candidates = upstream.candidates(exchange, call)
-  return 'status' in candidates ? { late: candidates } : { call, candidates }
+  if ('status' in candidates) return { late: candidates }
+  const targets = candidates.map(({ target }) => target)
+  const unpriced = call.unpriced(exchange, targets)
+  if (unpriced === undefined) return { call, candidates }
+  const isTold = targets.some(({ prices }) => prices !== undefined)
+  return isTold ? { late: unpriced } : { unknown: 'the price of the model is unknown' }
 }
 
 /** What becomes of a call after rules; nothing: it is sent. */

@@ -40,6 +40,8 @@ export interface HypotheticalRequest {
   readonly headers: readonly (readonly [name: string, value: string])[]
   /** Undefined: it has none, or nobody said what is in it. */
   readonly body?: SupposedBody | undefined
+  /** All of it is said: without `body` it has none. */
+  readonly isWhole?: true
   readonly source: string
   readonly sourcePort: number
   /** Empty: the client sends none. Undefined: it is not known, and none stands against it. */
@@ -134,22 +136,32 @@ export function explainRequest(
   for (const policy of authentications) identify(exchange, policy, supposed)
   const traffic = stageOf('traffic', '', route.decider, exchange)
   const response = isDenied(traffic) ? undefined : answerOf(route, LATE, exchange)
+  for (const meter of route.meters ?? []) meter(exchange)
   const chosen = response ?? backendOf(() => route.choose(exchange), supposed.backend, dice)
   const found = { ...place, route: route.name, authentications, early }
   if (isReply(chosen)) return { ...found, stages: [first, traffic], late: chosen }
-  const called = calledAt(chosen, exchange, supposed.body)
+  const sent = supposed.body ?? (supposed.isWhole === true ? NO_BODY : undefined)
+  const called = calledAt(chosen, exchange, sent)
   // Before a provider is chosen there is nothing that its rules could say.
   const isOver = called.late !== undefined
   const last = isOver ? [] : backendStages(chosen, exchange, supposed.provider, called)
   const { upstream } = chosen
   if (upstream.kind === 'mcp') {
-    const { stage, late, unknown, tools } = explainMessage(upstream, exchange, supposed.body)
+    // Rules about messages read what it sets.
+    answerOf(chosen, TRANSFORMING, exchange)
+    const { stage, late, unknown, tools } = explainMessage(upstream, exchange, sent)
     const own = stage === undefined ? [] : [{ stage: 'mcp', name: chosen.name, ...stage } as const]
     return { ...found, stages: [first, traffic, ...last, ...own], late, unknown, tools }
   }
   const prepared = isOver ? called : unprepared(called, allowedIn(last), exchange)
   const unknown = called.unknown ?? prepared.unknown
   return { ...found, stages: [first, traffic, ...last], late: prepared.late, unknown }
+}
+
+const NO_BODY: SupposedBody = {
+  content: new Uint8Array(),
+  rejected: undefined,
+  limits: { body: 0, json: 0 },
 }
 
 /** Of AI backends. */
@@ -191,9 +203,11 @@ const LATE = new Set(
   ),
 )
 
+const TRANSFORMING: ReadonlySet<string> = new Set(['transformations'])
+
 /** The response of those steps of the route, by the same functions as in the proxy. */
 function answerOf(
-  { steps, kinds = [] }: RouteProgram,
+  { steps, kinds = [] }: Pick<RouteProgram, 'steps' | 'kinds'>,
   wanted: ReadonlySet<string>,
   exchange: Exchange,
 ): Reply | undefined {

@@ -1,0 +1,329 @@
+import type { Addresses } from './attacked-services.ts'
+import type { Tree } from './document.ts'
+import { API_KEY } from './generate.ts'
+import type { Request } from './wire.ts'
+
+/* What is drawn at random nowhere: each differs in the first of its requests, unless it says so. */
+
+export type SentRequest = Partial<Request> & {
+  /** In TLS, by this name. */
+  readonly sni?: string
+  /** Metadata of its key. */
+  readonly key?: Tree
+}
+
+export type File = (place: Addresses) => Tree
+
+export interface ProtocolAttack {
+  readonly name: string
+  readonly old: File
+  readonly now: File
+  readonly requests: readonly SentRequest[]
+  /** Nothing changes, and none of its requests may say otherwise. */
+  readonly isSame?: true
+  /** Something may change for other requests, and must not be proven not to. */
+  readonly isUntold?: true
+  /** Somebody else is asked, which `explain` does not do. */
+  readonly isAsked?: true
+}
+
+const rules = (...own: readonly Tree[]): Tree => ({ authorization: { rules: own } })
+const routed = (backend: Tree, policies: Tree = {}): Tree => ({
+  routes: [{ name: 'r0', policies, backends: [backend] }],
+})
+export const host = ({ backends }: Addresses, index = 0): string => backends[index] as string
+
+/** A backend with one provider of models. */
+const models = (place: Addresses, more: Tree = {}, backend: Tree = {}): Tree => ({
+  ai: { name: 'one', provider: { openAI: {} }, hostOverride: host(place), ...more },
+  ...backend,
+})
+
+const call = (model: string, more: Partial<SentRequest> = {}): SentRequest => ({
+  method: 'POST',
+  target: '/v1/chat/completions',
+  body: JSON.stringify({ model, messages: [{ role: 'user', content: 'x' }] }),
+  ...more,
+  headers: [['content-type', 'application/json'], ...(more.headers ?? [])],
+})
+
+const NO_BAD_MODEL = rules({ deny: "llm.requestModel == 'bad'" })
+const REWRITTEN: Tree = { urlRewrite: { path: { full: '/v1/chat/completions' } } }
+const MARKED: readonly (readonly [string, string])[] = [['x-a', '1']]
+const DENIES_MARKED = rules({ deny: "request.headers['x-a'] == '1'" })
+
+/** A path that a rule about models does not know is another one once it is rewritten. */
+const PATHS: readonly ProtocolAttack[] = (
+  [
+    ['urlRewrite', REWRITTEN],
+    [
+      'transformations',
+      { transformations: { request: { set: { ':path': "'/v1/chat/completions'" } } } },
+    ],
+  ] as const
+).map(([name, policies]) => ({
+  name: `${name} makes calls to models of other requests`,
+  old: (place) => routed(models(place, { policies: NO_BAD_MODEL })),
+  now: (place) => routed(models(place, { policies: NO_BAD_MODEL }), policies),
+  requests: [call('good', { target: '/chat' }), call('bad', { target: '/chat' }), call('good')],
+}))
+
+/** A named backend that somebody asks, and what the file says of it. */
+const asked = (address: string, policies: Tree, backend: Tree = {}): File => {
+  return (place) => ({
+    ...routed({ host: host(place) }, policies),
+    backends: [{ name: 'asked', host: address, ...backend }],
+  })
+}
+const CHECK: Tree = { extAuthz: { backend: 'asked', protocol: { http: {} } } }
+const COUNT: Tree = {
+  remoteRateLimit: {
+    ...{ backend: 'asked', domain: 'd', failureMode: 'Deny' },
+    descriptors: [{ entries: [{ key: 'k', value: "'v'" }] }],
+  },
+}
+
+const ASKED: readonly ProtocolAttack[] = [
+  {
+    name: 'a service that is asked moves to where another one is',
+    old: (place) => asked(host(place, 3), CHECK)(place),
+    now: (place) => asked(place.refusing, CHECK)(place),
+    requests: [{}],
+    isAsked: true,
+  },
+  {
+    name: 'a service that is asked cannot be reached by TLS',
+    old: (place) => asked(host(place, 3), CHECK)(place),
+    now: (place) => asked(host(place, 3), CHECK, { policies: { backendTLS: {} } })(place),
+    requests: [{}],
+    isAsked: true,
+  },
+  {
+    name: 'a service that counts moves, and nobody can tell what it says',
+    old: (place) => asked(host(place, 3), COUNT)(place),
+    now: (place) => asked(place.refusing, COUNT)(place),
+    requests: [{}],
+    isSame: true,
+    isUntold: true,
+    isAsked: true,
+  },
+]
+
+const priced = (model: string): Tree => ({
+  config: {
+    modelCatalog: [
+      {
+        inline: {
+          providers: { openai: { models: { [model]: { rates: { input: '1', output: '1' } } } } },
+        },
+      },
+    ],
+  },
+})
+const DOLLARS: Tree = { budgets: [{ usd: '5', per: 'Day' }] }
+const CALLS: Tree = { budgets: [{ requests: 1_000_000, per: 'Day' }] }
+const TOKENS: Tree = {
+  localRateLimit: [
+    { maxTokens: 1_000_000, tokensPerFill: 1_000, fillInterval: '1s', type: 'tokens' },
+  ],
+}
+
+const BUDGETS: readonly ProtocolAttack[] = [
+  {
+    name: 'another model has a price, and a budget is in dollars',
+    old: (place) => ({ ...priced('m'), ...routed(models(place), DOLLARS) }),
+    now: (place) => ({ ...priced('n'), ...routed(models(place), DOLLARS) }),
+    requests: [call('m'), call('n')],
+  },
+  {
+    name: 'a rule goes where the model has no price',
+    old: (place) => ({
+      ...priced('n'),
+      ...routed(models(place), { ...DOLLARS, ...DENIES_MARKED }),
+    }),
+    now: (place) => ({ ...priced('n'), ...routed(models(place), DOLLARS) }),
+    requests: [call('n', { headers: MARKED }), call('m', { headers: MARKED })],
+  },
+  ...[CALLS, TOKENS].map(
+    (limits, index): ProtocolAttack => ({
+      name: `a rule goes where only calls to models can be counted, ${index}`,
+      old: (place) => routed(models(place), { ...limits, ...DENIES_MARKED }),
+      now: (place) => routed(models(place), limits),
+      requests: [
+        call('m', { headers: MARKED }),
+        { headers: MARKED },
+        { method: 'POST', target: '/v1/files' },
+      ],
+    }),
+  ),
+  {
+    name: 'a rule about the path of calls goes, and a call has a body',
+    old: (place) => routed(models(place), rules({ deny: "request.path.startsWith('/v1/chat')" })),
+    now: (place) => routed(models(place)),
+    requests: [call('m')],
+  },
+]
+
+/** printf %s robot-key | sha256sum */
+const HASH = 'sha256:b2cfb5518f033861ee2dd12be0f7c0b95c23d0b8d1f4c32c8a788f77bc8a52be'
+const OTHER_HASH = `sha256:${'0'.repeat(64)}`
+const keyed = (more: Tree, metadata: Tree = { team: 'eng' }): Tree => ({
+  apiKey: {
+    location: { header: { name: 'x-api-key' } },
+    keys: [
+      { keyHash: HASH, metadata, ...more },
+      { keyHash: OTHER_HASH, metadata: { team: 'other' } },
+    ],
+  },
+})
+const EXPIRED = keyed({ expires: '2020-01-01T00:00:00Z' })
+const ENGINEER = { apiKey: API_KEY, key: { team: 'eng' } }
+const denyingModel = (name: string) => rules({ deny: `llm.requestModel == '${name}'` })
+
+const KEYS: readonly ProtocolAttack[] = [
+  {
+    name: 'a rule goes that only a key which has expired could meet',
+    old: (place) =>
+      routed({ host: host(place) }, { ...EXPIRED, ...rules({ deny: "apiKey.team == 'eng'" }) }),
+    now: (place) => routed({ host: host(place) }, EXPIRED),
+    requests: [{ apiKey: API_KEY }],
+    isSame: true,
+    isAsked: true,
+  },
+  {
+    name: 'a rule goes about a model that the key may not use',
+    old: (place) =>
+      routed(models(place, { policies: denyingModel('m') }), keyed({ allowedModels: ['n'] })),
+    now: (place) =>
+      routed(models(place, { policies: denyingModel('o') }), keyed({ allowedModels: ['n'] })),
+    requests: [call('m', { apiKey: API_KEY }), call('n', { apiKey: API_KEY })],
+    isSame: true,
+    isAsked: true,
+  },
+  {
+    name: 'a key may use another model',
+    old: (place) => routed(models(place), keyed({ allowedModels: ['m'] })),
+    now: (place) => routed(models(place), keyed({ allowedModels: ['n'] })),
+    requests: [call('m', { apiKey: API_KEY })],
+    isAsked: true,
+  },
+  {
+    name: 'metadata of a key that is called like what has no meaning',
+    old: (place) =>
+      routed(
+        { host: host(place) },
+        { ...keyed({}, { origin: 'us' }), ...rules({ allow: "apiKey.origin == 'us'" }) },
+      ),
+    now: (place) =>
+      routed(
+        { host: host(place) },
+        { ...keyed({}, { origin: 'eu' }), ...rules({ allow: "apiKey.origin == 'us'" }) },
+      ),
+    requests: [{ apiKey: API_KEY }],
+    isAsked: true,
+  },
+  {
+    name: 'a rule about a team goes, and somebody is in it',
+    old: (place) =>
+      routed({ host: host(place) }, { ...keyed({}), ...rules({ deny: "apiKey.team == 'eng'" }) }),
+    now: (place) => routed({ host: host(place) }, keyed({})),
+    requests: [ENGINEER],
+  },
+]
+
+const SIGN_IN: Tree = {
+  issuer: 'https://login.example.com',
+  clientId: 'c',
+  redirectUri: 'https://a.test/oauth2/callback',
+  cookieSecret: '0'.repeat(64),
+}
+
+const SIGN_INS: readonly ProtocolAttack[] = [
+  {
+    name: 'nobody needs to sign in any more',
+    old: (place) => routed({ host: host(place) }, { oidc: SIGN_IN }),
+    now: (place) => routed({ host: host(place) }, { oidc: { ...SIGN_IN, mode: 'Optional' } }),
+    requests: [{}],
+  },
+]
+
+const tools = ({ tools: address }: Addresses, more: Tree = {}, policies: Tree = {}): Tree => ({
+  mcp: { targets: [{ name: 'one', mcp: { host: address, path: '/mcp' } }], ...more },
+  policies,
+})
+const message = (method: string, params: object, headers: SentRequest['headers'] = []) => ({
+  method: 'POST',
+  target: '/mcp',
+  body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  headers: [
+    ['content-type', 'application/json'],
+    ['accept', 'application/json, text/event-stream'],
+    ...headers,
+  ] as SentRequest['headers'] & object,
+})
+const toolCall = (name: string, headers: SentRequest['headers'] = []) =>
+  message('tools/call', { name, arguments: {} }, headers)
+
+const TOOLS: readonly ProtocolAttack[] = [
+  {
+    name: 'a rule about requests to tools goes',
+    old: (place) => routed(tools(place), DENIES_MARKED),
+    now: (place) => routed(tools(place)),
+    requests: [
+      toolCall('read', MARKED),
+      { method: 'GET', target: '/mcp', headers: [['accept', 'a/b']] },
+      { method: 'PUT', target: '/mcp' },
+      { method: 'DELETE', target: '/mcp' },
+      {
+        ...toolCall('read'),
+        headers: [
+          ['content-type', 'text/plain'],
+          ['accept', '*/*'],
+        ],
+      },
+      {
+        ...toolCall('read'),
+        headers: [
+          ['content-type', 'application/json'],
+          ['accept', 'a/b'],
+        ],
+      },
+      { ...toolCall('read'), target: '/.well-known/mcp' },
+    ],
+  },
+  {
+    name: 'rules about tools read what a transformation sets',
+    old: (place) =>
+      routed(
+        tools(
+          place,
+          {},
+          {
+            transformations: { request: { metadata: { team: "'eng'" } } },
+            mcpAuthorization: { rules: [{ allow: "metadata.team == 'eng'" }] },
+          },
+        ),
+      ),
+    now: (place) =>
+      routed(
+        tools(
+          place,
+          {},
+          {
+            transformations: { request: { metadata: { team: "'ops'" } } },
+            mcpAuthorization: { rules: [{ allow: "metadata.team == 'eng'" }] },
+          },
+        ),
+      ),
+    requests: [toolCall('read')],
+  },
+]
+
+export const PROTOCOL_ATTACKS: readonly ProtocolAttack[] = [
+  ...PATHS,
+  ...ASKED,
+  ...BUDGETS,
+  ...KEYS,
+  ...SIGN_INS,
+  ...TOOLS,
+]
