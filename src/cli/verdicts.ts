@@ -15,8 +15,8 @@ import {
   type ExplainedRequest,
   explainRequest,
   type HypotheticalRequest,
-  isOwnResponse,
 } from '../program/explain.ts'
+import { isOwnResponse } from '../program/explain-steps.ts'
 import { recognize } from '../program/hypothetical-token.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'

@@ -22,6 +22,21 @@ export interface Called {
   readonly unknown?: string
 }
 
+/** A message of a protocol is read before rules about it are evaluated. */
+export function describedAt(
+  { describe }: BackendProgram,
+  exchange: Exchange,
+  sent: SupposedBody | undefined,
+): Called | undefined {
+  const bad = describe?.(exchange)
+  if (bad === undefined) return undefined
+  // What is in a body that nobody gave is not known.
+  if (sent !== undefined || !HAS_BODY.has(exchange.request.method)) return { late: bad }
+  return { unknown: 'the message is unknown because no body was given' }
+}
+
+const HAS_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
+
 /** A call to a model names it in its body. */
 export function calledAt(
   { upstream }: BackendProgram,

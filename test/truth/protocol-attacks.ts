@@ -319,6 +319,64 @@ const TOOLS: readonly ProtocolAttack[] = [
   },
 ]
 
+const agent = (place: Addresses, ...own: readonly Tree[]): Tree => ({
+  host: host(place),
+  policies: { a2a: {}, ...rules(...own) },
+})
+const NO_CARD = { deny: "a2a.method == 'GetAgentCard'" }
+const toAgent = (method: string): SentRequest => ({
+  method: 'POST',
+  headers: [['content-type', 'application/json']],
+  body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { id: '1' } }),
+})
+
+const AGENTS: readonly ProtocolAttack[] = [
+  {
+    name: 'a path is rewritten to one that means something to agents',
+    old: (place) => routed(agent(place, NO_CARD)),
+    now: (place) =>
+      routed(agent(place, NO_CARD), {
+        urlRewrite: { path: { full: '/.well-known/agent-card.json' } },
+      }),
+    requests: [{ target: '/x' }, { target: '/.well-known/agent-card.json' }],
+  },
+  {
+    name: 'a rule is about another method of agents',
+    old: (place) => routed(agent(place, { deny: "a2a.method == 'GetTask'" })),
+    now: (place) => routed(agent(place, { deny: "a2a.method == 'CancelTask'" })),
+    requests: [
+      toAgent('tasks/get'),
+      toAgent('tasks/cancel'),
+      { ...toAgent(''), body: 'no message' },
+      { ...toAgent(''), body: '{"jsonrpc":"2.0","id":1}' },
+    ],
+  },
+]
+
+const METADATA: Tree = {
+  issuer: 'https://i.test',
+  audiences: ['http://a.test/'],
+  jwks: { file: 'keys.json' },
+}
+
+const PAGES: readonly ProtocolAttack[] = [
+  {
+    name: 'metadata about a resource is no longer public',
+    old: (place) =>
+      routed(
+        { host: host(place) },
+        { jwtAuthentication: { ...METADATA, resourceMetadata: { resource: 'http://a.test/' } } },
+      ),
+    now: (place) => routed({ host: host(place) }, { jwtAuthentication: METADATA }),
+    requests: [
+      { target: '/.well-known/oauth-protected-resource' },
+      { target: '/.well-known/oauth-authorization-server' },
+      { target: '/.well-known/other' },
+      {},
+    ],
+  },
+]
+
 export const PROTOCOL_ATTACKS: readonly ProtocolAttack[] = [
   ...PATHS,
   ...ASKED,
@@ -326,4 +384,6 @@ export const PROTOCOL_ATTACKS: readonly ProtocolAttack[] = [
   ...KEYS,
   ...SIGN_INS,
   ...TOOLS,
+  ...AGENTS,
+  ...PAGES,
 ]

@@ -83,12 +83,19 @@ export function spokenBy(
   provider: AiProvider | undefined,
   points: readonly Point[],
 ): Readonly<Record<string, string>> {
+  return { ...servedBy(backend, provider), ...(readsPaths(backend, points) ? pathsAt(points) : {}) }
+}
+
+function servedBy(
+  backend: Backend | undefined,
+  provider: AiProvider | undefined,
+): Readonly<Record<string, string>> {
   switch (backend?.kind) {
     case 'ai': {
       const { models = [], virtualModels = [], allowEndpoints = [] } = backend
       const { provider: name = '', options = {} } = provider ?? {}
       const served = [name, options, models, virtualModels, allowEndpoints]
-      return { provider: hashOf(served, WITHOUT_MEANING), ...pathsAt(points) }
+      return { provider: hashOf(served, WITHOUT_MEANING) }
     }
     case 'mcp': {
       const targets = backend.targets.map(({ name, transport, options, pins }) => {
@@ -104,9 +111,25 @@ export function spokenBy(
 }
 
 /**
- * What changes paths on the way. Calls to models are told from other requests by the path that is
- * sent on, and rules about models see nothing of those others.
+ * Whether requests are told apart by the path that is sent on: calls to models and to agents, from
+ * others of which rules see nothing.
  */
+function readsPaths(backend: Backend | undefined, points: readonly Point[]): boolean {
+  if (points.some(({ stage, effective }) => stage === 'backend' && effective.has('a2a'))) return true
+  return backend !== undefined && !PASSING_PATHS.has(backend.kind)
+}
+
+/** They pass it on, or read the one that the client sent. */
+const PASSING_PATHS: ReadonlySet<Backend['kind']> = new Set([
+  'host',
+  'unix',
+  'service',
+  'dynamic',
+  'mcp',
+  'invalid',
+])
+
+/** What changes paths on the way. */
 function pathsAt(points: readonly Point[]): Readonly<Record<string, string>> {
   const found: Record<string, string> = {}
   for (const { stage, effective } of points) {
