@@ -27,19 +27,19 @@ export interface ProtocolAttack {
   readonly isAsked?: true
 }
 
-const rules = (...own: readonly Tree[]): Tree => ({ authorization: { rules: own } })
-const routed = (backend: Tree, policies: Tree = {}): Tree => ({
+export const rules = (...own: readonly Tree[]): Tree => ({ authorization: { rules: own } })
+export const routed = (backend: Tree, policies: Tree = {}): Tree => ({
   routes: [{ name: 'r0', policies, backends: [backend] }],
 })
 export const host = ({ backends }: Addresses, index = 0): string => backends[index] as string
 
 /** A backend with one provider of models. */
-const models = (place: Addresses, more: Tree = {}, backend: Tree = {}): Tree => ({
+export const models = (place: Addresses, more: Tree = {}, backend: Tree = {}): Tree => ({
   ai: { name: 'one', provider: { openAI: {} }, hostOverride: host(place), ...more },
   ...backend,
 })
 
-const call = (model: string, more: Partial<SentRequest> = {}): SentRequest => ({
+export const call = (model: string, more: Partial<SentRequest> = {}): SentRequest => ({
   method: 'POST',
   target: '/v1/chat/completions',
   body: JSON.stringify({ model, messages: [{ role: 'user', content: 'x' }] }),
@@ -247,7 +247,11 @@ const SIGN_INS: readonly ProtocolAttack[] = [
   },
 ]
 
-const tools = ({ tools: address }: Addresses, more: Tree = {}, policies: Tree = {}): Tree => ({
+export const tools = (
+  { tools: address }: Addresses,
+  more: Tree = {},
+  policies: Tree = {},
+): Tree => ({
   mcp: { targets: [{ name: 'one', mcp: { host: address, path: '/mcp' } }], ...more },
   policies,
 })
@@ -261,7 +265,7 @@ const message = (method: string, params: object, headers: SentRequest['headers']
     ...headers,
   ] as SentRequest['headers'] & object,
 })
-const toolCall = (name: string, headers: SentRequest['headers'] = []) =>
+export const toolCall = (name: string, headers: SentRequest['headers'] = []) =>
   message('tools/call', { name, arguments: {} }, headers)
 
 const TOOLS: readonly ProtocolAttack[] = [
@@ -319,12 +323,12 @@ const TOOLS: readonly ProtocolAttack[] = [
   },
 ]
 
-const agent = (place: Addresses, ...own: readonly Tree[]): Tree => ({
+export const agent = (place: Addresses, ...own: readonly Tree[]): Tree => ({
   host: host(place),
   policies: { a2a: {}, ...rules(...own) },
 })
 const NO_CARD = { deny: "a2a.method == 'GetAgentCard'" }
-const toAgent = (method: string): SentRequest => ({
+export const toAgent = (method: string): SentRequest => ({
   method: 'POST',
   headers: [['content-type', 'application/json']],
   body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { id: '1' } }),
