@@ -14,12 +14,16 @@ export interface InvariantAttack {
   readonly answer: 'proven' | 'refuted' | 'not known'
 }
 
-const PASSED: Tree = { protocol: 'TLS', tls: { mode: 'Passthrough' } }
-const streaming = ({ port }: Addresses, routes: readonly Tree[], more: Tree = PASSED): Tree => ({
+export const PASSED: Tree = { protocol: 'TLS', tls: { mode: 'Passthrough' } }
+export const streaming = (
+  { port }: Addresses,
+  routes: readonly Tree[],
+  more: Tree = PASSED,
+): Tree => ({
   gateways: { default: { port, ...more } },
   tcpRoutes: routes,
 })
-const leading = (
+export const leading = (
   place: Addresses,
   name: string,
   hostname: string | undefined,

@@ -115,7 +115,8 @@ function servedBy(
  * others of which rules see nothing.
  */
 function readsPaths(backend: Backend | undefined, points: readonly Point[]): boolean {
-  if (points.some(({ stage, effective }) => stage === 'backend' && effective.has('a2a'))) return true
+  if (points.some(({ stage, effective }) => stage === 'backend' && effective.has('a2a')))
+    return true
   return backend !== undefined && !PASSING_PATHS.has(backend.kind)
 }
 
