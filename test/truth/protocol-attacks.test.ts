@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import { AttackedServices } from './attacked-services.ts'
 import { parseExact, probeFor } from './claims-diff.ts'
 import { type Tree, writeYaml } from './document.ts'
+import { KEY_ATTACKS } from './key-attacks.ts'
 import { PROTOCOL_ATTACKS, type ProtocolAttack, type SentRequest } from './protocol-attacks.ts'
 import { INVARIANT_ATTACKS, STREAM_ATTACKS } from './stream-attacks.ts'
 import { runTools } from './tools.ts'
@@ -116,7 +117,7 @@ describe('attacks on what is called proven of protocols', () => {
     }
   }
 
-  for (const attack of [...PROTOCOL_ATTACKS, ...STREAM_ATTACKS])
+  for (const attack of [...PROTOCOL_ATTACKS, ...KEY_ATTACKS, ...STREAM_ATTACKS])
     it(attack.name, () => judge(attack))
 
   for (const { name, file, on, admitted, request, answer } of INVARIANT_ATTACKS) {

@@ -116,7 +116,20 @@ export const STREAM_ATTACKS: readonly ProtocolAttack[] = [
   },
 ]
 
+const toDatabase: File = (place) => ({
+  ...streaming(place, [{ name: 'db', backends: [{ backend: 'db' }] }], { protocol: 'TCP' }),
+  backends: [{ name: 'db', host: host(place) }],
+})
+
 export const INVARIANT_ATTACKS: readonly InvariantAttack[] = [
+  {
+    name: 'a backend that connections lead to is meant, and nothing guards it',
+    file: toDatabase,
+    on: { backend: 'db' },
+    admitted: NEAR,
+    request: {},
+    answer: 'refuted',
+  },
   {
     name: 'of two routes for connections the one is meant alone',
     file: twoNames,

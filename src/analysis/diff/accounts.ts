@@ -143,7 +143,7 @@ const MODEL: Readonly<Record<string, Account>> = {
   'settings.decisions': DECIDES_NOTHING,
   'settings.upstream': DECIDES_NOTHING,
   // What calls are estimated to cost; those to models without a price are denied.
-  'settings.modelCatalog': { by: 'nothing', without: ['budgets'] },
+  'settings.modelCatalog': { by: 'nothing', without: ['budgets', 'remoteRateLimit'] },
   'settings.sensitiveHeaders': DECIDES_NOTHING,
   'settings.standardAttributes': DECIDES_NOTHING,
 }

@@ -179,7 +179,11 @@ export function unlookedKinds(
  */
 export function withModelRules(entries: readonly Entry[]): readonly Entry[] {
   const keyOf = ({ way, match }: Entry) => `${way} ${match?.id ?? ''}`
-  const reading = new Set(entries.filter(readsModel).map(keyOf))
+  const reading = new Set(
+    entries
+      .filter(({ provider, points }) => provider !== undefined && points.some(readsModel))
+      .map(keyOf),
+  )
   if (reading.size === 0) return entries
   return entries.map((entry) =>
     reading.has(keyOf(entry))
@@ -190,9 +194,9 @@ export function withModelRules(entries: readonly Entry[]): readonly Entry[] {
 
 export const RULES_ABOUT_MODELS = 'rules about models'
 
-function readsModel({ provider, points }: Entry): boolean {
-  if (provider === undefined) return false
-  const reads = points.flatMap(({ rules }) => rules.flatMap((rule) => rule.reads))
+/** Whether a rule reads of calls to models more than who serves them. */
+export function readsModel({ rules }: Pick<Point, 'rules'>): boolean {
+  const reads = rules.flatMap((rule) => rule.reads)
   return reads.some(({ variable, fields }) => variable === 'llm' && fields[0] !== 'provider')
 }
 
