@@ -117,7 +117,7 @@ export interface GuardedWay {
  */
 export interface RuleGuard {
   (way: GuardedWay): 'something' | 'part' | 'nothing' | 'unknown'
-  /** The same of rules about messages of MCP, to one server where that is the provider. */
+  /** Of rules about messages of MCP; to one server, if that is the provider. */
   messages(way: GuardedWay): 'something' | 'nothing' | 'unknown'
 }
 
@@ -340,7 +340,6 @@ function protectionOf(
   if (enforced.some(({ rules }) => rules.length === 0)) return 'guarded'
   const rulesOf = (own: readonly Guard[]) => own.flatMap(({ rules }) => rules)
   const isAsking = ({ action }: GuardRule) => action !== 'Deny'
-  // Rules about messages of MCP are a stage of their own, which nothing passes that speaks no MCP.
   const messages = rulesOf(enforced.filter(({ kind }) => MCP_RULES.has(kind)))
   const messaging = messages.some(isAsking) ? rulesGuard.messages(way) : 'nothing'
   if (messaging === 'something') return 'guarded'

@@ -4,10 +4,9 @@ import type { Reach } from '../../reach/reach.ts'
 import { leadsToBackend } from '../../reach/streams.ts'
 import type { StreamPlace } from '../../reach/where.ts'
 import type { Point } from '../points.ts'
-import type { Entry } from './entries.ts'
 
 /** The one way through a TCP or TLS listener; none where connections are closed for want of a route. */
-export function streamEntries(reach: Reach, point: Point, door: string): readonly Entry[] {
+export function streamEntries(reach: Reach, point: Point, door: string) {
   const own = nameOf(point.where.listener)
   const names = serverNames([...reach.streamsOn(point.where)], own)
   if (names.every((name) => name.startsWith(CLOSED))) return []
