@@ -1,6 +1,6 @@
 import type { Model } from '../model/model.ts'
 import { unaccountedParts } from './diff/parts.ts'
-import { readsBody } from './diff/unlooked.ts'
+import { readsBody, readsModel } from './diff/unlooked.ts'
 import type { PlacedRule } from './placed-rule.ts'
 import { type Point, pointsOf } from './points.ts'
 import { Reasoning } from './reasoning.ts'
@@ -32,6 +32,8 @@ function decidesAlike(old: Point, now: Point): boolean {
   const [was, is] = [textsOf(old), textsOf(now)]
   if (was.join('\n') === is.join('\n')) return true
   if (!isOtherwiseSame(old, now) || readsBody(old) !== readsBody(now)) return false
+  // Of which requests are denied since they name no model.
+  if (readsModel(old) !== readsModel(now)) return false
   if (!hasCovered(old, new Set(is)) || !hasCovered(now, new Set(was))) return false
   const facts = new Map([...old.facts, ...now.facts])
   const reasoning = new Reasoning({ stage: old.stage, rules: [...old.rules, ...now.rules], facts })

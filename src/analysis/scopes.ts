@@ -93,9 +93,7 @@ export function isPermissive(policy: ValidPolicy): boolean {
 /** The same, with what becomes of bad ones; and of none, where no variable tells. */
 export function acceptanceOf(policy: ValidPolicy): string {
   const { mode } = policy.value as { readonly mode?: string }
-  const [, ...others] = IDENTIFYING.get(policy.kind) ?? []
-  const isReported = others.length === 0
-  return `${credentialsOf(policy)} ${isReported ? mode === 'Permissive' : mode}`
+  return `${credentialsOf(policy)} ${isSingle(policy) ? mode === 'Permissive' : mode}`
 }
 
 const VERIFIERS = new WeakMap<ValidPolicy, string>()
@@ -143,11 +141,15 @@ const DATES: ReadonlyMap<string, number> = new Map([
   ['iat', 1_700_000_000],
 ])
 
-/** Of an authentication that can be passed without credentials nothing is required. */
+/**
+ * Of an authentication that can be passed without credentials nothing is required, nor of a service
+ * that is asked about requests; who signs in has a session.
+ */
 function requiredBy(policy: ValidPolicy): readonly string[] {
   const { mode = 'Strict' } = policy.value as { readonly mode?: string }
   const [only] = IDENTIFYING.get(policy.kind) ?? []
-  if (only === undefined || !isSingle(policy) || mode !== 'Strict') return []
+  const isKnown = isSingle(policy) || policy.kind === 'oidc'
+  if (only === undefined || !isKnown || mode !== 'Strict') return []
   return [`${only}#${verifierOf(policy)}`]
 }
 

@@ -15,7 +15,7 @@ import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { toExactJson } from './exact-json.ts'
 import { loadConfiguration, prepareFor } from './load-configuration.ts'
 import { ADMIN, CLUSTER, CLUSTER_PATH, FORMAT, formatOf, readArgs } from './read-args.ts'
-import { openVerdicts, type Verdicts } from './verdicts.ts'
+import { openVerdicts, type SetModel, type Verdicts } from './verdicts.ts'
 
 export const diff = defineCommand({
   name: 'diff',
@@ -117,7 +117,7 @@ export function loadModel(file: string, terminal: Terminal): Configuration | und
   return undefined
 }
 
-export function compare(before: Model, after: Model): SemanticDiff {
+export function compare(before: SetModel, after: SetModel): SemanticDiff {
   const [old, now] = [openVerdicts(before), openVerdicts(after)]
   try {
     const decide = {
@@ -157,6 +157,7 @@ export function supposedOf(request: ExampleRequest): HypotheticalRequest {
         }
   return {
     ...(body === undefined ? {} : { body: { content: body, rejected: undefined, limits: LIMITS } }),
+    isWhole: true,
     method,
     path,
     search: query === '' ? '' : `?${query}`,

@@ -2,7 +2,6 @@ import { resolve } from 'node:path'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { renderCount, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
-import type { Model } from '../model/model.ts'
 import { compileProgram } from '../program/compile.ts'
 import {
   clientCertificates,
@@ -140,12 +139,13 @@ async function explainFile(
   terminal: Terminal,
 ): Promise<Explained | string | undefined> {
   await prepareFor(file)
-  const model = load(file, terminal)
-  if (model === undefined) return undefined
+  const loaded = load(file, terminal)
+  if (loaded === undefined) return undefined
+  const { model, settings } = loaded
   const given = await supposedBy(options, terminal)
   if (given === undefined) return undefined
   const dice = { value: 0 }
-  const program = compileProgram(model, undefined, idleServices(dice))
+  const program = compileProgram(model, undefined, idleServices(dice, settings?.modelCatalog))
   if (hasErrors(program.diagnostics)) {
     refuse(program.diagnostics, terminal)
     return undefined
@@ -228,11 +228,11 @@ function unseen(
   return [...unset, ...foreign]
 }
 
-function load(file: string, terminal: Terminal): Model | undefined {
-  const { value, diagnostics } = loadConfiguration(file, {
-    environment: terminal.environment,
-  }).result
-  if (value !== undefined && !hasErrors(diagnostics)) return value
+function load(file: string, terminal: Terminal) {
+  const { environment } = terminal
+  const { result, settings } = loadConfiguration(file, { environment })
+  const { value: model, diagnostics } = result
+  if (model !== undefined && !hasErrors(diagnostics)) return { model, settings }
   refuse(diagnostics, terminal)
   return undefined
 }

@@ -7,9 +7,9 @@ import {
   type ExplainedRequest,
   type ExplainedStage,
   isDenied,
-  isOwnResponse,
 } from '../program/explain.ts'
 import type { ExplainedTool } from '../program/explain-mcp.ts'
+import { isOwnResponse } from '../program/explain-steps.ts'
 import { recordOf } from '../reach/kinds.ts'
 import { missingHint } from './missing.ts'
 import type { Paint } from './paint.ts'

@@ -1,8 +1,19 @@
+import type { CatalogSource } from '../model/settings.ts'
 import type { CompileDeps } from '../program/compile-deps.ts'
+import { ModelPrices } from '../program/model-prices.ts'
 
-/** For a Program that decides and forwards nothing; `dice` choose among backends. */
-export function idleServices(dice: { readonly value: number }): CompileDeps {
+/**
+ * For a Program that decides and forwards nothing; `dice` choose among backends. `catalog`: what
+ * models cost, where that is known.
+ */
+export function idleServices(
+  dice: { readonly value: number },
+  catalog?: readonly CatalogSource[],
+): CompileDeps {
+  const prices = catalog && new ModelPrices()
+  prices?.update(catalog ?? [])
   return {
+    ...(prices === undefined ? {} : { prices }),
     openCluster: ({ name }) => ({
       name,
       isHealthy: true,

@@ -55,7 +55,8 @@ function routed(
   }
   const place = { listener: `${listener.gateway}/${listener.listener.name}` }
   if (servesStreams(listener.listener)) {
-    const isTaken = isUnread
+    const isTold = !isUnread || listener.listener.protocol === 'TCP'
+    const isTaken = !isTold
       ? streamsOn(reach, listener).some(({ stream }) => leadsToBackend(stream))
       : isForwarded(streamFor(streamsOn(reach, listener), sni))
     return isTaken ? { ...place, routes: [], unknown: [] } : 'no route matches'

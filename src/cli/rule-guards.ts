@@ -8,6 +8,7 @@ import type { GuardedWay, RuleGuard } from '../program/effective.ts'
 import { clientCertificates, type HypotheticalRequest } from '../program/explain.ts'
 import { RULE_KINDS } from '../reach/points.ts'
 import { NO_NAMES, supposedOf } from './diff.ts'
+import { messageGuards } from './message-guards.ts'
 import { openVerdicts, type Verdicts } from './verdicts.ts'
 
 /**
@@ -19,7 +20,7 @@ export function ruleGuards(model: Model): RuleGuard & Pick<Verdicts, 'close'> {
   const asking = withoutDenies(model)
   const verdicts = openVerdicts(asking)
   let proven: ReadonlyMap<string, ReturnType<typeof guardsAt>> | undefined
-  const guards: RuleGuard = (way) => {
+  const guards = (way: GuardedWay): ReturnType<RuleGuard> => {
     if (isDenyingSome(way, backendOf(model, way), verdicts)) return 'something'
     proven ??= Map.groupBy(guardsAt(asking, {}, 'anonymous'), ({ way: one }) => keyOf(one))
     const { gateway, listener, route, backend, provider } = way
@@ -27,7 +28,15 @@ export function ruleGuards(model: Model): RuleGuard & Pick<Verdicts, 'close'> {
     const found = proven.get(keyOf({ ...place, backend, provider })) ?? []
     return together(found.map(({ guard }) => guardBy(guard, way, verdicts)))
   }
-  return Object.assign(guards, { close: () => verdicts.close() })
+  const messagesGuard = messageGuards(asking, verdicts)
+  const messages = (way: GuardedWay) => {
+    const { rule, route } = way
+    const plain = (rule?.matches ?? []).flatMap((match) =>
+      namesOf(way).flatMap((name) => plainRequests(way, name, match)),
+    )
+    return route === undefined ? 'unknown' : messagesGuard(way, plain)
+  }
+  return Object.assign(guards, { messages, close: () => verdicts.close() })
 }
 
 interface Named {
@@ -69,10 +78,9 @@ function backendOf({ backends }: Model, { backend }: GuardedWay): AiBackend | un
 
 /** For each match and each hostname a request that it takes and that is denied. */
 function isDenyingSome(way: GuardedWay, ai: AiBackend | undefined, verdicts: Verdicts): boolean {
-  const { rule, route, listener } = way
+  const { rule, route } = way
   if (rule === undefined || route === undefined) return false
-  const names = route.hostnames.length === 0 ? [listener.hostname ?? '*'] : route.hostnames
-  return names.every((name) =>
+  return namesOf(way).every((name) =>
     rule.matches.every((match) =>
       [...plainRequests(way, name, match), ...plainCalls(way, ai, name, match)].some((request) => {
         const { isAdmitted, isUnserved, route: taken } = verdicts.decide(request)
@@ -80,6 +88,11 @@ function isDenyingSome(way: GuardedWay, ai: AiBackend | undefined, verdicts: Ver
       }),
     ),
   )
+}
+
+function namesOf({ route, listener }: GuardedWay): readonly string[] {
+  const { hostnames = [] } = route ?? {}
+  return hostnames.length === 0 ? [listener.hostname ?? '*'] : hostnames
 }
 
 function plainRequests(
@@ -115,6 +128,7 @@ function anonymousRequest(
     sourcePort: 40_000,
     certificate: clientCertificates({ listener }) === 'Require' ? NO_NAMES : undefined,
     identity: {},
+    isWhole: true as const,
     listener: `${gateway.name}/${listener.name}`,
     backend,
     provider,

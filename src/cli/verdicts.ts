@@ -5,6 +5,7 @@ import type { Decision } from '../exchange/decision.ts'
 import type { Reply } from '../exchange/reply.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
+import type { Settings } from '../model/settings.ts'
 import type { Authentication } from '../policies/authentication/schema.ts'
 import type { JwtAuthentication } from '../policies/jwt-authentication/schema.ts'
 import { compileProgram } from '../program/compile.ts'
@@ -14,8 +15,8 @@ import {
   type ExplainedRequest,
   explainRequest,
   type HypotheticalRequest,
-  isOwnResponse,
 } from '../program/explain.ts'
+import { isOwnResponse } from '../program/explain-steps.ts'
 import { recognize } from '../program/hypothetical-token.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'
@@ -33,9 +34,13 @@ export interface Verdicts {
   close(): void
 }
 
-export function openVerdicts(model: Model): Verdicts {
+/** Settings of the process may decide as well, where they are known. */
+export type SetModel = Model & { readonly settings?: Settings }
+
+export function openVerdicts(model: SetModel): Verdicts {
   const dice = { value: 0 }
-  const program = compileProgram(model, undefined, idleServices(dice))
+  const services = idleServices(dice, model.settings?.modelCatalog)
+  const program = compileProgram(model, undefined, services)
   const reader = new RequestReader(program)
   return {
     decide(written, isConnection = false) {
@@ -58,7 +63,7 @@ export function openVerdicts(model: Model): Verdicts {
       const denial = reasonOf(denialOf(others))
       if (denial !== undefined) return refused(route, denial)
       if (others.length > 0 && route === '') return refused('', 'no route matches')
-      if (late?.reason === 'authorization') return refused(route, reasonIn(late))
+      // It comes after the rules, whatever its reason.
       if (late !== undefined && (!isOwnResponse(late) || late.status >= 400)) {
         return { ...refused(route, reasonIn(late)), isUnserved: true }
       }
@@ -126,6 +131,10 @@ export function refusalBy(
   const { mode = 'Strict' } = policy.value as { readonly mode?: string }
   const { variables, accepted, refusal } = recognize(policy, identity)
   const isThere = variables.some((variable) => identity[variable] !== undefined)
+  // Who signs in has a session; what a service says of a request is not known.
+  if (policy.kind === 'oidc') {
+    return isThere || mode !== 'Strict' ? undefined : '401: oidc requires a session'
+  }
   if (recordOf(policy.kind)?.asksService === true) return undefined
   if (!isThere && mode !== 'Permissive' && isBad(policy.value, supposed)) {
     return `401: ${policy.kind} rejects the credentials`

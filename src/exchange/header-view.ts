@@ -7,3 +7,6 @@ export abstract class HeaderView extends HeaderMap {
   abstract override keys(): Iterable<string>
   abstract override all(name: string): readonly string[] | undefined
 }
+
+/** As much of it as those need who look for some headers. */
+export type HeaderReader = Pick<HeaderView, 'get' | 'keys'>

@@ -1,4 +1,4 @@
-import type { Step } from '../exchange/step.ts'
+import type { Exchange } from '../exchange/exchange.ts'
 import { runSteps } from '../exchange/step.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import { isConditional } from './conditional.ts'
@@ -18,7 +18,13 @@ export function conditionally(policy: Policy, applies: 'unless-false' | 'if-true
         return policy.compile(policies, context)
       const parts = policies.map((one) => compileOne(policy, one, context, applies))
       const steps = parts.flatMap(({ step }) => step ?? [])
-      return { step: (exchange) => runSteps(steps, exchange) }
+      const meters = parts.flatMap(({ meter }) => meter ?? [])
+      return {
+        step: (exchange) => runSteps(steps, exchange),
+        meter: (exchange) => {
+          for (const meter of meters) meter(exchange)
+        },
+      }
     },
   }
 }
@@ -39,17 +45,18 @@ function compileOne(
     // One that does not compile makes the whole policy deny.
     return { part, evaluate: context.compile(condition, place)?.evaluate() ?? (() => undefined) }
   })
-  const step: Step = (exchange) => {
+  const applying = (exchange: Exchange): Part | undefined => {
     const variables = variablesOf(exchange)
-    for (const { part, evaluate } of entries) {
+    const found = entries.find(({ evaluate }) => {
       const value = evaluate(variables)
-      if (value === true || (applies === 'unless-false' && value !== false)) {
-        return part.step?.(exchange)
-      }
-    }
-    return undefined
+      return value === true || (applies === 'unless-false' && value !== false)
+    })
+    return found?.part
   }
-  return { step }
+  return {
+    step: (exchange) => applying(exchange)?.step?.(exchange),
+    meter: (exchange) => applying(exchange)?.meter?.(exchange),
+  }
 }
 
 /** What an entry keeps, sees and says is of the policy that it is an entry of. */

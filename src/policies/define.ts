@@ -6,6 +6,7 @@ import type { Ask } from '../exchange/ask.ts'
 import type { BodyPart } from '../exchange/body-part.ts'
 import type { BudgetStore } from '../exchange/budget-store.ts'
 import type { Decider, DecisionSampler } from '../exchange/decision.ts'
+import type { Exchange } from '../exchange/exchange.ts'
 import type { Scope } from '../exchange/identity.ts'
 import type { Quotas } from '../exchange/quota.ts'
 import type { ResponseStep } from '../exchange/response-draft.ts'
@@ -32,9 +33,14 @@ export interface Policy<S extends z.ZodType = z.ZodType> {
 export type Attachments<T> = readonly [ValidPolicy<T>, ...ValidPolicy<T>[]]
 
 /** What a policy adds to a route or a backend. */
+/** Attaches limits to the exchange, of which whoever makes the call takes. */
+export type Meter = (exchange: Exchange) => void
+
 export interface Part {
   /** On the way to the backend. */
   readonly step?: Step
+  /** Of a step that counts: says for which limits a call to a model counts, and counts nothing. */
+  readonly meter?: Meter
   /**
    * On the way back, once the head of the backend's response is there, or a response of the
    * gateway itself; in the reverse of the order of execution.

@@ -1,4 +1,3 @@
-import { compile, STAGES } from '../cel/index.ts'
 import { renderOrigin } from '../diagnostics/render.ts'
 import { type AiBackend, type McpPins, type McpTarget, partsOf } from '../model/backend.ts'
 import { clientsOf, type Gateway, type Listener, servesRequests } from '../model/gateway.ts'
@@ -116,7 +115,11 @@ export interface GuardedWay {
  * what the route matches, so that reading them one by one does not answer it. `part`: by some of
  * the hostnames and matches of the route something is kept out, by others nothing.
  */
-export type RuleGuard = (way: GuardedWay) => 'something' | 'part' | 'nothing' | 'unknown'
+export interface RuleGuard {
+  (way: GuardedWay): 'something' | 'part' | 'nothing' | 'unknown'
+  /** Of rules about messages of MCP; to one server, if that is the provider. */
+  messages(way: GuardedWay): 'something' | 'nothing' | 'unknown'
+}
 
 export interface Guard {
   readonly kind: string
@@ -188,7 +191,7 @@ function routeOf(surveyed: Surveyed, where: RulePlace, network: readonly Guard[]
     return { gateway, listener, route, rule, backend, provider }
   }
   const protect = (behind: readonly Guard[], backend?: string, provider?: string) =>
-    protectionOf([...before, ...behind], () => rulesGuard(wayTo(backend, provider)))
+    protectionOf([...before, ...behind], wayTo(backend, provider), rulesGuard)
   const refs = [...reach.refsOf(where)]
   const backends = refs.map((ref) => backendOf(reach, ref, reach.behind(layers, ref), protect))
   // One that gets no share of the requests guards none of them, and lets none in.
@@ -293,7 +296,7 @@ function streamOf(
     matches: [],
     guards: [],
     backends: refs.map(({ backend }) => ({ backend, guards: [] })),
-    protection: protectionOf(network, () => rulesGuard({ gateway, listener, ...nothing })),
+    protection: protectionOf(network, { gateway, listener, ...nothing }, rulesGuard),
   }
 }
 
@@ -329,32 +332,29 @@ const MCP_RULES = kindsThat(({ hasRules, stage }) => hasRules && stage === 'mcp'
 /** By all that is on one way together. */
 function protectionOf(
   guards: readonly Guard[],
-  rulesGuard: () => ReturnType<RuleGuard>,
+  way: GuardedWay,
+  rulesGuard: RuleGuard,
 ): Protection {
   const enforced = guards.filter(({ isEnforced }) => isEnforced)
   // Authentications, and what is invalid and denies everything.
   if (enforced.some(({ rules }) => rules.length === 0)) return 'guarded'
   const rulesOf = (own: readonly Guard[]) => own.flatMap(({ rules }) => rules)
   const isAsking = ({ action }: GuardRule) => action !== 'Deny'
-  // Rules about messages of MCP are a stage of their own, which nothing passes that speaks no MCP.
   const messages = rulesOf(enforced.filter(({ kind }) => MCP_RULES.has(kind)))
-  if (messages.some((rule) => isAsking(rule) && !isAlwaysTrue(rule))) return 'guarded'
+  const messaging = messages.some(isAsking) ? rulesGuard.messages(way) : 'nothing'
+  if (messaging === 'something') return 'guarded'
   const requests = rulesOf(enforced.filter(({ kind }) => !MCP_RULES.has(kind)))
   if (requests.some(isAsking)) {
-    const found = rulesGuard()
+    const found = rulesGuard(way)
     if (found === 'something') return 'guarded'
     if (found === 'part') return 'partly-guarded'
     if (found === 'unknown') return 'unknown'
   }
+  if (messaging === 'unknown') return 'unknown'
   // Whom its condition is for is not looked into.
   if (guards.some(({ isConditional }) => isConditional)) return 'unknown'
   const isDenying = [...messages, ...requests].some(({ action }) => action === 'Deny')
   return isDenying ? 'open-by-default' : 'unprotected'
-}
-
-function isAlwaysTrue({ expression }: GuardRule): boolean {
-  const term = compile(expression, STAGES.mcp).expression?.term
-  return term?.kind === 'constant' && term.value === true
 }
 
 const GUARDING = kindsThat(({ hasRules, identifies }) => hasRules || identifies.length > 0)

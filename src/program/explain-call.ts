@@ -22,6 +22,21 @@ export interface Called {
   readonly unknown?: string
 }
 
+/** A message of a protocol is read before rules about it are evaluated. */
+export function describedAt(
+  { describe }: BackendProgram,
+  exchange: Exchange,
+  sent: SupposedBody | undefined,
+): Called | undefined {
+  const bad = describe?.(exchange)
+  if (bad === undefined) return undefined
+  // What is in a body that nobody gave is not known.
+  if (sent !== undefined || !HAS_BODY.has(exchange.request.method)) return { late: bad }
+  return { unknown: 'the message is unknown because no body was given' }
+}
+
+const HAS_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
+
 /** A call to a model names it in its body. */
 export function calledAt(
   { upstream }: BackendProgram,
@@ -39,7 +54,12 @@ export function calledAt(
   const bad = body.rejected ?? call.read(body.content, exchange)
   if (bad !== undefined) return { late: bad }
   const candidates = upstream.candidates(exchange, call)
-  return 'status' in candidates ? { late: candidates } : { call, candidates }
+  if ('status' in candidates) return { late: candidates }
+  const targets = candidates.map(({ target }) => target)
+  const unpriced = call.unpriced(exchange, targets)
+  if (unpriced === undefined) return { call, candidates }
+  const isTold = targets.some(({ prices }) => prices !== undefined)
+  return isTold ? { late: unpriced } : { unknown: 'the price of the model is unknown' }
 }
 
 /** What becomes of a call after rules; nothing: it is sent. */

@@ -1,9 +1,18 @@
 import type { Exchange } from '../exchange/exchange.ts'
+import type { HeaderReader } from '../exchange/header-view.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { McpMessage } from '../protocols/mcp/attributes.ts'
-import { isObject, readMessage } from '../protocols/mcp/message.ts'
+import { isObject } from '../protocols/mcp/message.ts'
 import { methodOf } from '../protocols/mcp/methods.ts'
 import { Names } from '../protocols/mcp/names.ts'
+import {
+  isOfOldTransport,
+  NOT_ALLOWED,
+  readPost,
+  rejectedRequest,
+  unacceptedStream,
+  withoutSession,
+} from '../protocols/mcp/well-formed.ts'
 import type { SupposedBody } from './explain-call.ts'
 import { pinDecision } from './mcp-pins.ts'
 import type { McpUpstream, MessageExplanation } from './program.ts'
@@ -25,20 +34,31 @@ export interface ExplainedMessage {
 
 /** The message is in the body; without one there is nothing that rules could be asked about. */
 export function explainMessage(
-  { mcp, servers, isPrefixed }: McpUpstream,
+  { mcp, servers, isPrefixed, onlyLocal }: McpUpstream,
   exchange: Exchange,
   body: SupposedBody | undefined,
 ): ExplainedMessage {
-  const { method } = exchange.request
-  if (method !== 'POST') {
+  const { method, path, search, host, headers: given } = exchange.request
+  const headers = ofClients(given)
+  const request = { method, path, search, host, headers, body: body?.content }
+  const isOld = isOfOldTransport(request)
+  const rejected = rejectedRequest(request, onlyLocal)
+  if (rejected !== undefined) return { late: rejected }
+  // Whose session it is, and until when, only the gateway knows that began it.
+  const session = headers.get('mcp-session-id')
+  if (method === 'GET' || method === 'DELETE') {
+    const unaccepted = method === 'GET' && !isOld ? unacceptedStream(request) : undefined
+    if (unaccepted !== undefined) return { late: unaccepted }
+    if (method === 'DELETE' && session === undefined) return { late: withoutSession() }
     const methodName = method === 'DELETE' ? 'session/end' : 'session/listen'
     return { stage: mcp.explainGeneral(exchange, { methodName }) }
   }
+  if (method !== 'POST') return { late: NOT_ALLOWED }
   if (body === undefined) {
     return mcp.isGuarded ? { unknown: 'the message is unknown because no body was given' } : {}
   }
-  const message = readMessage(body.content ?? new Uint8Array())
-  if (typeof message === 'string') return { late: reply(400, 'bad-request') }
+  const message = readPost(request, isOld)
+  if ('status' in message) return { late: message }
   const known = methodOf(message.method)
   const attributes: McpMessage = { methodName: message.method }
   if (message.kind !== 'request' || known?.kind !== 'part' || known.part === 'task') {
@@ -49,7 +69,7 @@ export function explainMessage(
     const isList = message.method === 'tools/list'
     return { stage, ...(isList ? { tools: toolsFor({ mcp, servers, isPrefixed }, exchange) } : {}) }
   }
-  const { ref, arguments: given = {}, ...params } = message.params
+  const { ref, arguments: values = {}, ...params } = message.params
   const named = known.name === 'ref' ? ref : { [known.name]: params[known.name] }
   const isPrompt = isObject(named) && named['type'] === 'ref/prompt'
   const part = known.name === 'ref' && !isPrompt ? 'resource' : known.part
@@ -62,7 +82,7 @@ export function explainMessage(
   const target = servers[found.server]?.name ?? ''
   const own = { target, name: found.name }
   const isTool = part === 'tool'
-  const about = isTool && isObject(given) ? { ...own, arguments: given } : own
+  const about = isTool && isObject(values) ? { ...own, arguments: values } : own
   const stage = mcp.explainMessage(exchange, { ...attributes, [part]: about })
   const pins = isTool ? servers[found.server]?.pins : undefined
   const isDenied = stage.decision?.isEnforced === true && !stage.decision.isAllowed
@@ -71,6 +91,16 @@ export function explainMessage(
   const isEnforced = pins.mode === 'Enforce'
   const decision = pinDecision({ target, isEnforced, isCall: true, tools })
   return { stage: { ...stage, decision } }
+}
+
+/** What all clients send, where nothing else is said. */
+const USUAL: Readonly<Record<string, string>> = {
+  accept: 'application/json, text/event-stream',
+  'content-type': 'application/json',
+}
+
+function ofClients(headers: HeaderReader): HeaderReader {
+  return { get: (name) => headers.get(name) ?? USUAL[String(name)], keys: () => headers.keys() }
 }
 
 function namesOf({ servers, isPrefixed }: Pick<McpUpstream, 'servers' | 'isPrefixed'>): Names {

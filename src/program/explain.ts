@@ -11,13 +11,17 @@ import { clientsOf, servesRequests } from '../model/gateway.ts'
 import { coverage } from '../model/hostnames.ts'
 import type { Attached } from '../model/policy.ts'
 import type { TcpRoute } from '../model/tcp-route.ts'
-import { POLICIES } from '../policies/index.ts'
-import { IDENTIFYING, recordOf } from '../reach/kinds.ts'
-import { RULE_KINDS } from '../reach/points.ts'
 import { Reach } from '../reach/reach.ts'
 import { leadsToBackend, streamFor } from '../reach/streams.ts'
-import { type Called, calledAt, type SupposedBody, unprepared } from './explain-call.ts'
+import {
+  type Called,
+  calledAt,
+  describedAt,
+  type SupposedBody,
+  unprepared,
+} from './explain-call.ts'
 import { type ExplainedTool, explainMessage } from './explain-mcp.ts'
+import { answerOf, EARLY, LATE, pageOf, TRANSFORMING } from './explain-steps.ts'
 import { recognize } from './hypothetical-token.ts'
 import {
   type BackendProgram,
@@ -40,6 +44,8 @@ export interface HypotheticalRequest {
   readonly headers: readonly (readonly [name: string, value: string])[]
   /** Undefined: it has none, or nobody said what is in it. */
   readonly body?: SupposedBody | undefined
+  /** All of it is said: without `body` it has none. */
+  readonly isWhole?: true
   readonly source: string
   readonly sourcePort: number
   /** Empty: the client sends none. Undefined: it is not known, and none stands against it. */
@@ -89,13 +95,6 @@ export interface ExplainedRequest {
   readonly tools?: readonly ExplainedTool[] | undefined
 }
 
-/** Whether a policy responds in place of a backend, rather than nothing being there to respond. */
-export function isOwnResponse({ reason }: Reply): boolean {
-  return OWN_RESPONSES.has(reason)
-}
-
-const OWN_RESPONSES: ReadonlySet<Reply['reason']> = new Set(['direct-response', 'redirect'])
-
 /** What would be decided about a request at each stage, and by what; a text where none serves it. */
 export function explainRequest(
   program: Program,
@@ -130,26 +129,37 @@ export function explainRequest(
   const { body } = supposed
   if (body !== undefined && readsBodyFirst(route)) exchange.request.body = body.content
   const unread = readsBodyFirst(route) ? body?.rejected : undefined
-  const early = unread ?? answerOf(route, EARLY, exchange)
+  const page = exchangeOf(connection, listener, supposed)
+  const early = unread ?? answerOf(route, EARLY, exchange) ?? pageOf(route, page)
   for (const policy of authentications) identify(exchange, policy, supposed)
   const traffic = stageOf('traffic', '', route.decider, exchange)
   const response = isDenied(traffic) ? undefined : answerOf(route, LATE, exchange)
+  for (const meter of route.meters ?? []) meter(exchange)
   const chosen = response ?? backendOf(() => route.choose(exchange), supposed.backend, dice)
   const found = { ...place, route: route.name, authentications, early }
   if (isReply(chosen)) return { ...found, stages: [first, traffic], late: chosen }
-  const called = calledAt(chosen, exchange, supposed.body)
+  const sent = supposed.body ?? (supposed.isWhole === true ? NO_BODY : undefined)
+  const called = describedAt(chosen, exchange, sent) ?? calledAt(chosen, exchange, sent)
   // Before a provider is chosen there is nothing that its rules could say.
   const isOver = called.late !== undefined
   const last = isOver ? [] : backendStages(chosen, exchange, supposed.provider, called)
   const { upstream } = chosen
   if (upstream.kind === 'mcp') {
-    const { stage, late, unknown, tools } = explainMessage(upstream, exchange, supposed.body)
+    // Rules about messages read what it sets.
+    answerOf(chosen, TRANSFORMING, exchange)
+    const { stage, late, unknown, tools } = explainMessage(upstream, exchange, sent)
     const own = stage === undefined ? [] : [{ stage: 'mcp', name: chosen.name, ...stage } as const]
     return { ...found, stages: [first, traffic, ...last, ...own], late, unknown, tools }
   }
   const prepared = isOver ? called : unprepared(called, allowedIn(last), exchange)
   const unknown = called.unknown ?? prepared.unknown
   return { ...found, stages: [first, traffic, ...last], late: prepared.late, unknown }
+}
+
+const NO_BODY: SupposedBody = {
+  content: new Uint8Array(),
+  rejected: undefined,
+  limits: { body: 0, json: 0 },
 }
 
 /** Of AI backends. */
@@ -176,42 +186,12 @@ function streamOf(
   return undefined
 }
 
-const KINDS = POLICIES.map(({ kind }) => kind)
-/** What runs before anybody is asked who they are. */
-const EARLY = new Set(
-  KINDS.slice(
-    0,
-    KINDS.findIndex((kind) => IDENTIFYING.has(kind)),
-  ),
-)
-/** What runs after the rules; what counts requests has none to count here. */
-const LATE = new Set(
-  KINDS.slice(KINDS.findLastIndex((kind) => RULE_KINDS.has(kind)) + 1).filter(
-    (kind) => recordOf(kind)?.countsRequests !== true,
-  ),
-)
-
-/** The response of those steps of the route, by the same functions as in the proxy. */
-function answerOf(
-  { steps, kinds = [] }: RouteProgram,
-  wanted: ReadonlySet<string>,
-  exchange: Exchange,
-): Reply | undefined {
-  for (const [index, kind] of kinds.entries()) {
-    if (!wanted.has(kind)) continue
-    const outcome = steps[index]?.(exchange)
-    if (outcome !== undefined && !(outcome instanceof Promise)) return outcome
-  }
-  return undefined
-}
-
 function backendStages(
-  { name, decider, describe, upstream }: BackendProgram,
+  { name, decider, upstream }: BackendProgram,
   exchange: Exchange,
   wanted: string | undefined,
   { call, candidates }: Called,
 ): readonly ExplainedStage[] {
-  describe?.(exchange)
   if (upstream.kind !== 'ai') return [stageOf('backend', name, decider, exchange)]
   const providers = candidates?.map(({ program }) => program) ?? upstream.providers
   const named = providers.filter(({ provider }) => provider === wanted)

@@ -73,7 +73,8 @@ export function openMcpUpstream(
     const target = backend.targets[index] as McpTarget
     return { name, pins, knownTools: () => knownTools(target) }
   })
-  return { kind: 'mcp', mcp, servers: plans, isPrefixed, serve: lazily(options) }
+  const onlyLocal = backend.options['dnsRebindingProtection'] === true
+  return { kind: 'mcp', mcp, servers: plans, isPrefixed, onlyLocal, serve: lazily(options) }
 }
 
 /** What speaks MCP is loaded with the first backend that needs it. */

@@ -40,6 +40,7 @@ export function compileMcp(
     errorFormat: mcpErrorFormat,
     steps: section.steps,
     run: section.run,
+    kinds: section.kinds,
     readsBody: section.readsBody,
     readsBeginning: section.readsBeginning,
     decodesBody: section.decodesBody,

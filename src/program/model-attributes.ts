@@ -4,6 +4,7 @@ import type { JsonObject } from '../cel/values/value.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import { CONTENT_MEMBERS } from '../protocols/llm/content-members.ts'
 import type { RequestSummary } from '../protocols/llm/dialect.ts'
+import type { LlmError } from '../protocols/llm/error.ts'
 import type { Cost } from '../protocols/llm/index.ts'
 import { decodeUtf8 } from '../protocols/llm/json.ts'
 import { BYTES_PER_TOKEN, type Usage } from '../protocols/llm/usage.ts'
@@ -74,5 +75,11 @@ const TOO_COSTLY = {
 
 export function invalid(message: string, code?: string): Reply {
   const said = { ...reply(400, 'bad-request'), detail: code ?? 'model-request', message }
+  return code === undefined ? said : { ...said, code }
+}
+
+/** What a dialect says of a call that it cannot read or translate. */
+export function refused({ status, message, code }: LlmError): Reply {
+  const said = { ...reply(status, 'bad-request'), detail: code ?? 'model-request', message }
   return code === undefined ? said : { ...said, code }
 }

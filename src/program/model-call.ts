@@ -1,11 +1,10 @@
 import type { JsonObject } from '../cel/values/value.ts'
 import type { Exchange } from '../exchange/exchange.ts'
-import { type Reply, reply } from '../exchange/reply.ts'
+import type { Reply } from '../exchange/reply.ts'
 import type { Outcome } from '../exchange/step.ts'
 import type { UsageLimit } from '../exchange/usage-limit.ts'
 import { addPrompts } from '../protocols/llm/added-prompts.ts'
 import type { Dialect, Endpoint, Operation, RequestSummary } from '../protocols/llm/dialect.ts'
-import type { LlmError } from '../protocols/llm/error.ts'
 import { dialectOf, type Guard, isRemote, setMembers } from '../protocols/llm/index.ts'
 import type { ProviderAccess } from '../protocols/llm/provider.ts'
 import type { ProviderOptions } from '../protocols/llm/schema.ts'
@@ -14,7 +13,7 @@ import type { Usage } from '../protocols/llm/usage.ts'
 import { budgetUnits, entryOf, estimateOf, isPriced, UNPRICED } from './call-estimate.ts'
 import { type ComputedField, computeFields, type FieldValues } from './computed-fields.ts'
 import { addressingEdit, chooseTranslator, pathFor } from './model-addressing.ts'
-import { attributesOf, costOf, invalid, readObject, tokensOf } from './model-attributes.ts'
+import { attributesOf, costOf, invalid, readObject, refused, tokensOf } from './model-attributes.ts'
 import { calledModel, promptsOf, setsFields, withMarks } from './model-changes.ts'
 import { guardRequest, guardRequestLater, guardsOf } from './model-guards.ts'
 import type { ModelPrices, PricedCall } from './model-prices.ts'
@@ -141,15 +140,27 @@ export class ModelCall {
     // Nothing is used by looking at what was made; what makes it counted.
     if (limits.length === 0 || this.#isState) return undefined
     const { targets } = selection
-    this.#needsPrice = limits.some(({ measure }) => measure === 'usd')
+    const unpriced = this.unpriced(exchange, targets)
+    if (unpriced !== undefined) return unpriced
     const computed = (target: CallTarget) => this.#computed(exchange, target)
-    const isCounted = targets.some((target) => isPriced(entryOf(target, model, computed(target))))
-    if (this.#needsPrice && !isCounted) return UNPRICED
     const call = { model, operation: this.endpoint.operation, attributes, computed }
     const estimate = (limit: UsageLimit) => estimateOf(limit, call, targets)
     this.#reservation = new UsageReservation(limits, estimate)
     this.#estimate = estimate
     return this.#reservation.take()
+  }
+
+  /** What is responded if it counts for a budget in dollars, and has no price at any of these. */
+  unpriced(exchange: Exchange, targets: readonly CallTarget[]): Reply | undefined {
+    const { model } = this
+    this.#needsPrice =
+      !this.#isState &&
+      exchange.usageLimits.some((limit) => limit.measure === 'usd' && limit.isFor(model))
+    if (!this.#needsPrice) return undefined
+    const isCounted = targets.some((target) =>
+      isPriced(entryOf(target, model, this.#computed(exchange, target))),
+    )
+    return isCounted ? undefined : UNPRICED
   }
 
   /** What budgets said of it. */
@@ -386,8 +397,3 @@ const UNGUARDED = invalid('Responses of this API cannot be guarded.', 'unsupport
 const UNNAMED = invalid('The model of this call cannot be determined.', 'model_not_found')
 const UNENRICHED = invalid('Messages cannot be added to calls to this API.', 'unsupported_endpoint')
 const ENRICHED: ReadonlySet<Operation> = new Set(['generate', 'countTokens'])
-
-function refused({ status, message, code }: LlmError): Reply {
-  const said = { ...reply(status, 'bad-request'), detail: code ?? 'model-request', message }
-  return code === undefined ? said : { ...said, code }
-}

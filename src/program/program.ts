@@ -10,6 +10,7 @@ import type { Listener } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached, ValidPolicy } from '../model/policy.ts'
 import type { AccessLogPolicy, LogExportPolicy } from '../policies/access-log/compile.ts'
+import type { Meter } from '../policies/define.ts'
 import type { Retry, Timeouts } from '../policies/delivery.ts'
 import type { MetricLabels } from '../policies/metric-labels.ts'
 import type { TracingPolicy } from '../policies/tracing/compile.ts'
@@ -133,6 +134,8 @@ export interface RouteProgram extends WayBack {
   readonly authentications?: readonly Attached[]
   /** The authorization rules among the steps. */
   readonly decider?: Decider | undefined
+  /** For which limits calls to models count, for whoever does not run the steps. */
+  readonly meters?: readonly Meter[]
 }
 
 export interface BackendProgram extends WayBack {
@@ -145,6 +148,8 @@ export interface BackendProgram extends WayBack {
   readonly steps: readonly Step[]
   /** The same steps as one. */
   readonly run: Step
+  /** The policy of each step, where some of them run alone. */
+  readonly kinds?: readonly string[]
   /** As RouteProgram.readsBody, of the backend's own expressions. */
   readonly readsBody: boolean
   readonly readsBeginning?: boolean
@@ -196,6 +201,8 @@ export interface McpUpstream {
   readonly servers: readonly McpServerPlan[]
   /** Names have that of their server in front. */
   readonly isPrefixed: boolean
+  /** Requests from elsewhere than this machine are rejected. */
+  readonly onlyLocal: boolean
   /** Serves a request whose body was read. */
   serve(permit: Permit<'backend'>, exchange: Exchange, responder: McpResponder): Sending
 }

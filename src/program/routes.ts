@@ -35,6 +35,7 @@ export function compileRule(compilation: Compilation, where: RulePlace): PlacedR
     retry: traffic.retry,
     authentications: traffic.authentications,
     decider: traffic.decider,
+    meters: traffic.meters,
     errorFormat: choice.errorFormat,
     mirrors: compileMirrors(compilation, traffic.mirrors, layers, rule.origin),
     responseParts: traffic.responseParts,

@@ -3,7 +3,7 @@ import type { Decider } from '../exchange/decision.ts'
 import type { Outcome, Step } from '../exchange/step.ts'
 import type { Attached, Section, ValidPolicy } from '../model/policy.ts'
 import { refsIn, secretText } from '../model/secret.ts'
-import type { Part, Policy } from '../policies/define.ts'
+import type { Meter, Part, Policy } from '../policies/define.ts'
 import type { MirrorTarget } from '../policies/delivery.ts'
 import { NO_TIMEOUTS } from '../policies/delivery.ts'
 import { POLICIES } from '../policies/index.ts'
@@ -37,6 +37,8 @@ export interface CompiledSection extends WayBack {
   readonly timeouts: Timeouts
   readonly retry: Retry | undefined
   readonly mirrors: readonly MirrorTarget[]
+  /** For which limits calls to models count, for whoever does not run the steps. */
+  readonly meters: readonly Meter[]
   /** All that find out who asks, the gateway's first. */
   readonly authentications: readonly Attached[]
   /** Of its authorization rules, where there are any. */
@@ -55,6 +57,7 @@ const EMPTY: CompiledSection = {
   timeouts: NO_TIMEOUTS,
   retry: undefined,
   mirrors: [],
+  meters: [],
   authentications: [],
   decider: undefined,
 }
@@ -124,6 +127,7 @@ export class SectionCompiler {
       timeouts: parts.find(({ timeouts }) => timeouts)?.timeouts ?? NO_TIMEOUTS,
       retry: parts.find(({ retry }) => retry)?.retry,
       mirrors: mirrorsOf(parts),
+      meters: metersOf(parts),
       authentications: scopes.sources,
       decider: isBroken ? invalidDecider(fault) : parts.find(({ decider }) => decider)?.decider,
       ...wayBackOf(isBroken ? [] : placed, context.findings.readsResponseBody),
@@ -211,6 +215,11 @@ function stepsOf(parts: readonly Part[]): readonly Step[] {
 function mirrorsOf(parts: readonly Part[]): readonly MirrorTarget[] {
   const isMirrored = parts.some(({ mirrors }) => mirrors !== undefined)
   return isMirrored ? parts.flatMap(({ mirrors }) => mirrors ?? []) : EMPTY.mirrors
+}
+
+function metersOf(parts: readonly Part[]): readonly Meter[] {
+  const isMetered = parts.some(({ meter }) => meter !== undefined)
+  return isMetered ? parts.flatMap(({ meter }) => meter ?? []) : EMPTY.meters
 }
 
 function watched(step: Step, tell: (outcome: Outcome) => void): Step {

@@ -9,7 +9,7 @@ export function streamFor(places: Iterable<Named>, serverName = ''): TcpRoute | 
   let best: TcpRoute | undefined
   let bestRank = -1
   for (const { stream, hostnames } of places) {
-    const rank = rankOf(hostnames, serverName)
+    const rank = rankFor(hostnames, serverName)
     if (rank > bestRank) {
       best = stream
       bestRank = rank
@@ -24,8 +24,14 @@ export function leadsToBackend({ action }: TcpRoute): boolean {
 }
 
 /** -1 where the route is not for this name. */
-function rankOf(hostnames: readonly string[], serverName: string): number {
+function rankFor(hostnames: readonly string[], serverName: string): number {
   if (hostnames.length === 0) return 0
   const covering = hostnames.filter((hostname) => coverage(hostname)(serverName))
-  return Math.max(-1, ...covering.map((name) => (name.startsWith('*.') ? name.length : 1_000)))
+  return Math.max(-1, ...covering.map(rankOf))
+}
+
+/** Of a name of a route: whose is higher takes what both cover. Empty: any name. */
+export function rankOf(name: string): number {
+  if (name === '') return 0
+  return name.startsWith('*.') ? name.length : 1_000
 }

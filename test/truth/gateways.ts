@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { TLSSocket } from 'node:tls'
 import { hasErrors } from '../../src/diagnostics/result.ts'
+import type { SignIn } from '../../src/policies/oidc/sign-in.ts'
 import { Gateway } from '../../src/proxy/gateway.ts'
 import { loadFile } from '../../src/sources/file/load.ts'
 import type { DecisionRecord } from '../../src/telemetry/decision-record.ts'
@@ -23,6 +24,15 @@ const COMPLETION = JSON.stringify({
   choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
   usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
 })
+
+const LOGIN = { location: 'https://login.test/', cookies: [] }
+const NO_SESSIONS: SignIn = {
+  begin: async () => LOGIN,
+  finish: async () => LOGIN,
+  read: async () => undefined,
+  logout: async () => LOGIN,
+  logoutByProvider: async () => undefined,
+}
 
 const BACKENDS = 8
 const PORTS = 3
@@ -134,10 +144,13 @@ export class World {
         reusePort: false,
         writeDecision,
         random: () => this.#dice,
+        // Nobody here has a session.
+        signIn: () => NO_SESSIONS,
       })
       this.#gateways.set(key, gateway)
     }
     this.#serving = gateway
+    gateway.updateCatalog(settings)
     this.#shares = this.#shared.get(file) ?? []
     const applied = await gateway.apply(model)
     return applied.isApplied ? undefined : JSON.stringify(applied.diagnostics)

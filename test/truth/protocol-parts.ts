@@ -52,6 +52,14 @@ const MODEL_CONDITIONS = [
   'true',
 ] as const
 
+const AGENT_CONDITIONS = [
+  "a2a.method == 'GetAgentCard'",
+  "a2a.method == 'GetTask'",
+  "a2a.binding == 'JSONRPC'",
+  'has(a2a.taskId)',
+  'true',
+] as const
+
 const ruled = (random: Random, conditions: readonly string[]): Tree => ({
   rules: Array.from({ length: 1 + random.int(2) }, () => ({
     [random.pick(['deny', 'allow', 'require'])]: random.pick(conditions),
@@ -91,6 +99,19 @@ const plain = (length: number): ProtocolRequest => ({
   ...{ method: 'POST', path: '/', body: 'x'.repeat(length) },
 })
 
+/** Which requests are calls is for the path to say that is sent on. */
+const rewritten = (random: Random): Tree => {
+  const path = random.pick([
+    '/v1/chat/completions',
+    '/v1/files',
+    '/.well-known/agent-card.json',
+    '/x',
+  ])
+  return random.chance(0.5)
+    ? { urlRewrite: { path: { full: path } } }
+    : { transformations: { request: { set: { ':path': `'${path}'` } } } }
+}
+
 const withHeader = (request: ProtocolRequest): ProtocolRequest => ({
   ...request,
   headers: { ...request.headers, 'x-a': '1' },
@@ -122,14 +143,21 @@ export const PROTOCOL_PARTS: Readonly<Record<string, ProtocolPart>> = {
   },
   agents: {
     draw: (random, host) => ({
-      policies: perhaps(random, 0.5, () => ({
-        authorization: ruled(random, ["request.method == 'GET'", "request.headers['x-a'] == '1'"]),
-      })),
+      policies: {
+        ...perhaps(random, 0.3, () => ({
+          authorization: ruled(random, [
+            "request.method == 'GET'",
+            "request.headers['x-a'] == '1'",
+          ]),
+        })),
+        ...perhaps(random, 0.2, () => rewritten(random)),
+      },
       backends: [
         {
           host,
-          policies: perhaps(random, 0.6, () => ({
+          policies: perhaps(random, 0.7, () => ({
             a2a: perhaps(random, 0.4, () => ({ publicUrl: 'https://agents.test' })),
+            ...perhaps(random, 0.5, () => ({ authorization: ruled(random, AGENT_CONDITIONS) })),
           })),
         },
       ],
@@ -157,6 +185,7 @@ export const PROTOCOL_PARTS: Readonly<Record<string, ProtocolPart>> = {
       return {
         policies: {
           ...perhaps(random, 0.2, () => guards(random)),
+          ...perhaps(random, 0.2, () => rewritten(random)),
           ...perhaps(random, 0.2, () => ({
             budgets: [{ requests: 1 + random.int(30), per: 'Hour' }],
           })),
@@ -168,6 +197,38 @@ export const PROTOCOL_PARTS: Readonly<Record<string, ProtocolPart>> = {
       ...[chat('m'), chat('n'), chat(''), chat('m', 'a@b.co'), chat('m', 'yyy'), messages],
       ...[withHeader(chat('m')), withHeader(messages), EMBEDDINGS],
       { method: 'GET', path: '/v1/models' },
+    ],
+  },
+  /** Nobody has a session. */
+  signIn: {
+    draw: (random, host) => ({
+      policies: {
+        ...perhaps(random, 0.8, () => ({
+          oidc: {
+            issuer: 'https://login.test',
+            clientId: random.pick(['one', 'two']),
+            redirectUri: 'https://protocol.test/oauth2/callback',
+            cookieSecret: '0'.repeat(64),
+            mode: random.pick(['Strict', 'Optional']),
+          },
+        })),
+        ...perhaps(random, 0.4, () => ({
+          authorization: ruled(random, [
+            'has(jwt.sub)',
+            "jwt.sub == 'alice'",
+            "request.method == 'GET'",
+            "request.headers['x-a'] == '1'",
+          ]),
+        })),
+      },
+      backends: [{ host }],
+    }),
+    requests: [
+      { method: 'GET', path: '/' },
+      { method: 'GET', path: '/', headers: { 'x-a': '1', accept: 'text/html' } },
+      plain(1),
+      withHeader(plain(1)),
+      { method: 'GET', path: '/oauth2/login' },
     ],
   },
   limits: {

@@ -13,8 +13,34 @@ import {
 } from './feature-edits.ts'
 import type { Random } from './random.ts'
 
+const SERVER_NAMES = ['a.test', 'b.test', '*.test'] as const
+
 /** What others are asked for or count, and what is behind several providers. */
 export const SERVICES: Readonly<Record<string, Feature>> = {
+  /** A second route for connections by name, which may lead nowhere, as may the first. */
+  streams: {
+    share: 0.3,
+    add: (random, tree, place) => {
+      const routes = tree['tcpRoutes'] as readonly Tree[] | undefined
+      const host = spareHost(tree, place)
+      const isNamed = JSON.stringify(tree['gateways']).includes('"protocol":"TLS"')
+      if (routes === undefined || host === undefined || !isNamed) return undefined
+      const names = { hostnames: [random.pick(SERVER_NAMES)] }
+      const own = { name: 't1', gateways: ['stream'], ...names }
+      return {
+        ...tree,
+        tcpRoutes: [{ ...own, backends: [{ host, weight: random.int(2) }] }, ...routes],
+      }
+    },
+    change: (random, tree) => {
+      const [first, second] = (tree['tcpRoutes'] ?? []) as readonly Tree[]
+      if (first === undefined || second === undefined) return undefined
+      const [backend] = first['backends'] as readonly Tree[]
+      return random.chance(0.5)
+        ? withValue(tree, ['tcpRoutes', 0, 'hostnames'], [random.pick(SERVER_NAMES)])
+        : withValue(tree, ['tcpRoutes', 0, 'backends', 0], { ...backend, weight: random.int(2) })
+    },
+  },
   /** A service that admits everyone, or one that cannot be asked; now and then by condition. */
   asked: {
     share: 0.03,

@@ -150,6 +150,8 @@ function evaluation(
   }
 }
 
+const SERVER_NAME = ['destination', 'hostname']
+
 function knownAt(
   { stage, facts, authentications }: Point,
   names: readonly string[],
@@ -168,6 +170,8 @@ function knownAt(
   }
   if (stage === 'connection') {
     recorded.setConnection(known)
+    // A server name on record is that of the handshake, which rules about requests do not see.
+    if (facts.get(SERVER_NAME.join('.'))?.kind === 'unset') known.unset(SERVER_NAME)
     return known
   }
   recorded.setRequest(known)

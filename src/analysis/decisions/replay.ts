@@ -252,14 +252,16 @@ function judgeOn(
       before && old && (oddity(own, old, recorded) ?? unseenCertificate(own, before, recorded))
     if (odd !== undefined) return [{ kind: 'unknown', on: [odd], route }]
     const byWay = Map.groupBy(own, ({ way }) => way).values()
-    return [...byWay].map((same) => ({
-      ...byProviders(
+    const isOtherName = old !== undefined && isTakenByName(own, old, recorded)
+    return [...byWay].map((same) => {
+      const judged = byProviders(
         same,
         same.map((entry) => judgeWay(entry, recorded, credentials)),
         recorded,
-      ),
-      route,
-    }))
+      )
+      const isDoubtful = isOtherName && judged.kind === 'admitted'
+      return { ...(isDoubtful ? { kind: 'unknown', on: ['the server name'] } : judged), route }
+    })
   })
   const [first] = outcomes
   if (first === undefined) return { kind: 'refused', reason: 'no route matches' }
@@ -331,6 +333,16 @@ function repliesToPreflights({ where }: Entry): boolean {
   return [gateway, listener, route, rule].some((level) =>
     level?.policies.some(({ kind }) => recordOf(kind)?.repliesTo === 'preflights'),
   )
+}
+
+/** Other names lead somewhere than did, and its own was not read: the source decided alone. */
+function isTakenByName(
+  own: readonly Entry[],
+  old: readonly Entry[],
+  { request: { isConnection, sni } }: RecordedRequest,
+): boolean {
+  const names = (entries: readonly Entry[]) => entries.map((entry) => entry.names).join()
+  return isConnection && sni === undefined && names(own) !== names(old)
 }
 
 /** The setting by which routes and rules may see another request than they saw then. */

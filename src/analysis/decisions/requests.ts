@@ -193,9 +193,13 @@ function setConnection(
   for (const attribute of attributes) {
     if (CERTIFICATE.test(attribute.name)) setAttribute(known, attribute, 0)
   }
-  if (last.sni === undefined) known.unset(['destination', 'hostname'])
-  else known.set(['destination', 'hostname'], last.sni)
+  if (last.sni !== undefined) known.set(SERVER_NAME, last.sni)
+  // Without one, either none was sent or nobody waited for it: what a rule read tells which.
+  const isRead = attributes.some(({ name }) => name === SERVER_NAME.join('.'))
+  if (last.sni === undefined && isRead) known.unset(SERVER_NAME)
 }
+
+const SERVER_NAME = ['destination', 'hostname']
 
 function setRequest(
   known: KnownValues,

@@ -31,6 +31,8 @@ export interface Account {
   readonly decides?: (value: unknown) => boolean
   /** Only below one of these, where that is new or gone. */
   readonly under?: readonly string[]
+  /** Only where neither Model has a policy of one of these kinds, which go by it. */
+  readonly without?: readonly string[]
 }
 
 const isListed = (value: unknown) => Array.isArray(value) && value.length > 0
@@ -140,7 +142,8 @@ const MODEL: Readonly<Record<string, Account>> = {
   'settings.drain': DECIDES_NOTHING,
   'settings.decisions': DECIDES_NOTHING,
   'settings.upstream': DECIDES_NOTHING,
-  'settings.modelCatalog': DECIDES_NOTHING,
+  // What calls are estimated to cost; those to models without a price are denied.
+  'settings.modelCatalog': { by: 'nothing', without: ['budgets', 'remoteRateLimit'] },
   'settings.sensitiveHeaders': DECIDES_NOTHING,
   'settings.standardAttributes': DECIDES_NOTHING,
 }

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../cel/values/value.ts'
+import type { JsonObject, Value } from '../../cel/values/value.ts'
 import { canonicalJson } from '../../model/json.ts'
-import type { ApiKey } from '../../policies/api-key/schema.ts'
+import { type ApiKey, keyIdentity, validUntil } from '../../policies/api-key/schema.ts'
 import type { Authentication } from '../../policies/authentication/schema.ts'
 import type { JwtAuthentication } from '../../policies/jwt-authentication/schema.ts'
 import { credentialsOf, issuersOf } from '../scopes.ts'
@@ -64,21 +64,27 @@ export function withKnownKey(
 ): ExampleRequest | undefined {
   const { apiKey: wanted } = request.identity
   if (wanted === undefined) return request
-  const lists = ways.flatMap(keysOn)
-  const [first, ...others] = lists
-  const isOf = (key: Key) => (one: Key) =>
-    one.keyHash === key.keyHash && canonicalJson(one.metadata) === canonicalJson(key.metadata)
-  const found = first?.find(
-    (key) =>
-      Object.entries(wanted).every(
-        ([name, value]) => canonicalJson(key.metadata[name]) === canonicalJson(value),
-      ) && others.every((list) => list.some(isOf(key))),
-  )
+  const [first, ...others] = ways.flatMap(keysOn)
+  const textOf = (key: Key) => canonicalJson([key.keyHash, keyIdentity(key)])
+  // One that has expired is no better than one that nobody knows.
+  const isValid = (key: Key) => validUntil(key) > Date.now()
+  const found = first?.find((key) => {
+    const known = keyIdentity(key) as JsonObject
+    const isMeant = Object.entries(wanted).every(
+      ([name, value]) => canonicalJson(known[name]) === canonicalJson(value),
+    )
+    const isSame = (one: Key) => isValid(one) && textOf(one) === textOf(key)
+    return isMeant && isValid(key) && others.every((list) => list.some(isSame))
+  })
   if (found === undefined) return undefined
-  return { ...request, identity: { ...request.identity, apiKey: found.metadata as JsonObject } }
+  const { key, ...identity } = keyIdentity(found) as JsonObject
+  // Which key it is is said where a rule reads it.
+  const isNamed = 'key' in wanted || 'key' in found.metadata
+  const apiKey = isNamed ? { key: key as Value, ...identity } : identity
+  return { ...request, identity: { ...request.identity, apiKey } }
 }
 
-type Key = Pick<ApiKey['keys'][number], 'keyHash' | 'metadata'>
+type Key = ApiKey['keys'][number]
 
 /** Of each authentication by keys on the way. */
 function keysOn(entry: Entry): readonly (readonly Key[])[] {

@@ -4,7 +4,6 @@ import type { Model } from '../../model/model.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { nameOf } from '../../reach/attachment.ts'
 import { Reach } from '../../reach/reach.ts'
-import { leadsToBackend } from '../../reach/streams.ts'
 import type { Where } from '../../reach/where.ts'
 import { conditionsAt, type Point, pointsOf, type Replies } from '../points.ts'
 import {
@@ -19,6 +18,7 @@ import type { Fact } from '../symbolic/attribute-tree.ts'
 import type { Condition } from '../symbolic/space.ts'
 import type { Ranked } from './precedence.ts'
 import { routeCondition, routeText } from './route-conditions.ts'
+import { streamEntries } from './stream-entries.ts'
 import { spokenBy, unlookedAt, withKeptBodies, withModelRules } from './unlooked.ts'
 
 /** One way through a gateway: a listener, a match, a backend or its provider; and what guards it. */
@@ -136,6 +136,7 @@ export function waysThrough(model: Model): Ways {
     if ((point.stage === 'traffic') !== isLast) continue
     if (point.where.ref?.weight === 0) continue
     const before = point.stage === 'traffic' ? [connection] : [connection, traffic as Point]
+    const points = [...before, point]
     const known = matches.get(door) as RouteMatch[]
     for (const own of matchesOf(point.where, door, known, nearerNames(model, listener))) {
       if (!known.includes(own)) known.push(own)
@@ -151,8 +152,8 @@ export function waysThrough(model: Model): Ways {
         match: own,
         names: '',
         isServed: hasBackends || isReplied,
-        unlooked: { ...unlookedAt([...before, point]), ...spokenBy(backend, provider) },
-        points: [...before, point],
+        unlooked: { ...unlookedAt(points), ...spokenBy(backend, provider, points) },
+        points,
       })
     }
   }
@@ -200,29 +201,6 @@ function* matchesOf(
       }
     }
   }
-}
-
-/** The one way through a TCP or TLS listener; none where connections are closed for want of a route. */
-function streamEntries(reach: Reach, point: Point, door: string): readonly Entry[] {
-  const own = [...reach.streamsOn(point.where)].filter(({ stream }) => leadsToBackend(stream))
-  if (own.length === 0) return []
-  // Without names a route takes whatever comes.
-  const names = own.flatMap(({ hostnames }) => (hostnames.length === 0 ? ['*'] : hostnames))
-  const entry = {
-    key: door,
-    way: door,
-    where: point.where,
-    listener: door,
-    route: '',
-    backend: undefined,
-    provider: undefined,
-    match: undefined,
-    names: [...new Set(names)].sort().join(' '),
-    isServed: true,
-    unlooked: {},
-    points: [point],
-  }
-  return [entry]
 }
 
 /** Authentications of the one that the other has not, or that take other credentials there. */

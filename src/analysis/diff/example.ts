@@ -7,6 +7,7 @@ import type { Facts } from '../symbolic/attribute-tree.ts'
 import type { World } from '../symbolic/world.ts'
 import { type AskedMessage, authenticationsOf, type Entry } from './entries.ts'
 import { PARAMETERS } from './route-conditions.ts'
+import { CLOSED } from './stream-entries.ts'
 
 /** A request that was made up: what matters is as found, the rest as simple as can be. */
 export interface ExampleRequest {
@@ -49,28 +50,36 @@ export function exampleOf(world: World, entry: Entry, facts: Facts): ExampleRequ
     Object.entries(others).filter(([name]) => !ADDRESSES.has(name)),
   )
   const { hostname } = destination
-  const hasBody = entry.message !== undefined || entry.model !== undefined
+  const isMcp = entry.where.backend?.kind === 'mcp'
+  const hasBody = entry.message !== undefined || entry.model !== undefined || isMcp
   // The header is the host as the client wrote it.
   const { host: written, ...headers } = textsOf(request['headers'])
   const host = written ?? request['host'] ?? hostOf(entry)
+  const method = text(request['method'], hasBody ? 'POST' : 'GET')
+  const isBare = entry.message === undefined && isMcp && method === 'POST'
   return {
     listener: entry.listener,
     backend: entry.backend,
     isConnection: entry.match === undefined,
     provider: entry.provider,
-    method: text(request['method'], hasBody ? 'POST' : 'GET'),
+    method,
     path: text(request['path'], entry.model === undefined ? '/' : CALL_PATH),
     query: text(request['query'], queryOf(parameters)),
     host: text(host, 'example.com'),
-    headers,
+    // Without it no server of MCP is asked.
+    headers: isMcp ? { accept: 'application/json, text/event-stream', ...headers } : headers,
     source: address instanceof Ip ? address.text : SOMEWHERE,
     sni: typeof hostname === 'string' ? hostname : serverNameOf(entry),
     certificate: certificateOf(certificate, entry),
     identity: identitiesIn(world, facts, entry),
     ...(entry.message === undefined ? {} : { message: messageIn(world, entry.message) }),
+    ...(isBare ? { message: PING } : {}),
     ...(entry.model === undefined ? {} : { message: callIn(world, entry.model) }),
   }
 }
+
+/** The least that a server can be asked. */
+const PING = { about: 'ping', body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' }
 
 /** How a message names what it is about. */
 const MEMBERS = { tool: 'name', prompt: 'name', resource: 'uri' } as const
@@ -148,7 +157,8 @@ function hostOf({ where: { listener, route } }: Entry): string | undefined {
 /** Of a connection: one that the listener and its routes are for, where they are not for all. */
 function serverNameOf({ match, names, where: { listener } }: Entry): string | undefined {
   if (match !== undefined || listener.protocol !== 'TLS') return undefined
-  const [name] = [...names.split(' '), listener.hostname ?? '*'].filter((one) => one !== '*')
+  const served = names.split(' ').filter((one) => !one.startsWith(CLOSED))
+  const [name] = [...served, listener.hostname ?? '*'].filter((one) => one !== '*')
   return name?.replace(/^\*\./, 'a.')
 }
 

@@ -21,7 +21,12 @@ export interface UnaccountedPart {
  */
 export function unaccountedParts(before: Model, after: Model): readonly UnaccountedPart[] {
   const found: UnaccountedPart[] = []
-  const context: Context = { before, after, deciding: decidingBackends([before, after]), found }
+  const policies = [...policiesIn([before, after])]
+  const context: Context = {
+    ...{ before, after, found },
+    deciding: decidingBackends(policies),
+    kinds: new Set(policies.map(({ kind }) => kind)),
+  }
   walk(context, before, after, { text: '', pattern: '', newPart: undefined, item: {} })
   return [...found, ...sharedPorts(before, after)]
 }
@@ -31,6 +36,8 @@ interface Context {
   readonly after: Model
   /** Backends that decide about requests, or tell what others decide by. */
   readonly deciding: ReadonlySet<string>
+  /** Of all policies of both. */
+  readonly kinds: ReadonlySet<string>
   readonly found: UnaccountedPart[]
 }
 
@@ -46,7 +53,7 @@ interface Position {
 function walk(context: Context, old: unknown, now: unknown, at: Position): void {
   if (old === now || isSame(old, now)) return
   const account = ACCOUNTS.get(at.pattern)
-  const isAccounted = account !== undefined && accounts(account, old, now, at)
+  const isAccounted = account !== undefined && accounts(context, account, old, now, at)
   const isKept = isAccounted && !isDecidingBackend(context, at)
   if (isKept && account.opens !== true) return
   const isOpen = isKept || (isPart(old) && isPart(now))
@@ -82,7 +89,14 @@ function reachedBy({ gateways, routes }: Model, item: Position['item']): readonl
   )
 }
 
-function accounts({ when, under }: Account, old: unknown, now: unknown, at: Position): boolean {
+function accounts(
+  { kinds }: Context,
+  { when, under, without = [] }: Account,
+  old: unknown,
+  now: unknown,
+  at: Position,
+): boolean {
+  if (without.some((kind) => kinds.has(kind))) return false
   if (under !== undefined && !(at.newPart !== undefined && under.includes(at.newPart))) return false
   return when === undefined || when(old, now)
 }
@@ -196,13 +210,16 @@ function nameIn(item: unknown): string | undefined {
   return typeof backend === 'string' ? backend : undefined
 }
 
-function isDecidingBackend({ deciding }: Context, { text, pattern }: Position): boolean {
-  if (!pattern.startsWith('backends[]')) return false
+/** Also of its policies: a service that cannot be reached any more decides otherwise. */
+function isDecidingBackend({ deciding }: Context, { text }: Position): boolean {
   return [...deciding].some((name) => text.startsWith(`backends[${name}]`))
 }
 
-/** Backends that are named in an authentication: services that are asked, and that have keys. */
-function decidingBackends(models: readonly Model[]): ReadonlySet<string> {
+/**
+ * Backends that are named in a policy that may decide: services that are asked, and that have keys.
+ * Only of kinds that are known to decide nothing does it not matter whom they name.
+ */
+function decidingBackends(policies: readonly PolicyItem[]): ReadonlySet<string> {
   const names = new Set<string>()
   const collect = (value: unknown): void => {
     if (!isPart(value)) return
@@ -211,14 +228,16 @@ function decidingBackends(models: readonly Model[]): ReadonlySet<string> {
       else collect(member)
     }
   }
-  const visit = (value: unknown): void => {
-    if (!isPart(value)) return
-    if (isPolicies(value) && ACCOUNTS.get(`policy(${value.kind})`)?.by === 'authentication') {
-      collect(value)
-    } else for (const member of Object.values(value)) visit(member)
+  for (const policy of policies) {
+    if (ACCOUNTS.get(`policy(${policy.kind})`)?.by !== 'nothing') collect(policy)
   }
-  for (const model of models) visit(model)
   return names
+}
+
+function* policiesIn(value: unknown): Generator<PolicyItem> {
+  if (!isPart(value)) return
+  if (isPolicies(value)) yield value
+  else for (const member of Object.values(value)) yield* policiesIn(member)
 }
 
 /** Where several listeners share a port, the host of a request says whose it is. */

@@ -81,6 +81,14 @@ function readsBodyAs(text: string): boolean {
 export function spokenBy(
   backend: Backend | undefined,
   provider: AiProvider | undefined,
+  points: readonly Point[],
+): Readonly<Record<string, string>> {
+  return { ...servedBy(backend, provider), ...(readsPaths(backend, points) ? pathsAt(points) : {}) }
+}
+
+function servedBy(
+  backend: Backend | undefined,
+  provider: AiProvider | undefined,
 ): Readonly<Record<string, string>> {
   switch (backend?.kind) {
     case 'ai': {
@@ -101,6 +109,46 @@ export function spokenBy(
       return {}
   }
 }
+
+/**
+ * Whether requests are told apart by the path that is sent on: calls to models and to agents, from
+ * others of which rules see nothing.
+ */
+function readsPaths(backend: Backend | undefined, points: readonly Point[]): boolean {
+  if (points.some(({ stage, effective }) => stage === 'backend' && effective.has('a2a')))
+    return true
+  return backend !== undefined && !PASSING_PATHS.has(backend.kind)
+}
+
+/** They pass it on, or read the one that the client sent. */
+const PASSING_PATHS: ReadonlySet<Backend['kind']> = new Set([
+  'host',
+  'unix',
+  'service',
+  'dynamic',
+  'mcp',
+  'invalid',
+])
+
+/** What changes paths on the way. */
+function pathsAt(points: readonly Point[]): Readonly<Record<string, string>> {
+  const found: Record<string, string> = {}
+  for (const { stage, effective } of points) {
+    for (const kind of stage === 'traffic' ? CHANGING_PATHS : []) {
+      const values = (effective.get(kind) ?? []).map(({ value }) => canonicalJson(value))
+      const own = values.filter((value) => value.includes(CHANGED_PATH[kind] as string))
+      if (own.length > 0) found[`${kind}.path`] = hashOf(own)
+    }
+  }
+  return found
+}
+
+/** By kind, what is in its value where it does. What asks a service is looked at as a whole. */
+const CHANGED_PATH: Readonly<Record<string, string>> = {
+  urlRewrite: '"path":',
+  transformations: '":path"',
+}
+const CHANGING_PATHS: readonly string[] = Object.keys(CHANGED_PATH)
 
 /** Undefined where all of it is accounted for. */
 function partsOf(kind: string, value: unknown): unknown {
@@ -131,7 +179,11 @@ export function unlookedKinds(
  */
 export function withModelRules(entries: readonly Entry[]): readonly Entry[] {
   const keyOf = ({ way, match }: Entry) => `${way} ${match?.id ?? ''}`
-  const reading = new Set(entries.filter(readsModel).map(keyOf))
+  const reading = new Set(
+    entries
+      .filter(({ provider, points }) => provider !== undefined && points.some(readsModel))
+      .map(keyOf),
+  )
   if (reading.size === 0) return entries
   return entries.map((entry) =>
     reading.has(keyOf(entry))
@@ -142,9 +194,9 @@ export function withModelRules(entries: readonly Entry[]): readonly Entry[] {
 
 export const RULES_ABOUT_MODELS = 'rules about models'
 
-function readsModel({ provider, points }: Entry): boolean {
-  if (provider === undefined) return false
-  const reads = points.flatMap(({ rules }) => rules.flatMap((rule) => rule.reads))
+/** Whether a rule reads of calls to models more than who serves them. */
+export function readsModel({ rules }: Pick<Point, 'rules'>): boolean {
+  const reads = rules.flatMap((rule) => rule.reads)
   return reads.some(({ variable, fields }) => variable === 'llm' && fields[0] !== 'provider')
 }
 

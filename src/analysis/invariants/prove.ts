@@ -46,8 +46,11 @@ function counterexamples(
     // What is not known of no listener in particular may be about any.
     const isMeant = (one: { readonly kind: string; readonly listener: string }) =>
       one.kind === 'refused' && (one.listener === '' || listeners.has(one.listener))
-    const { backend: wanted } = invariant.on
-    const reaches = ({ backend }: Difference) => wanted === undefined || backend === wanted
+    const { admitted, on } = invariant
+    const { backend: wanted } = on
+    // Of connections those alone are denied that are for routes which lead to it.
+    const reaches = ({ backend, example }: Difference) =>
+      wanted === undefined || backend === wanted || example.isConnection
     const broken = found.differences.filter((one) => isMeant(one) && reaches(one))
     return {
       // What a service would say was not tried.
@@ -59,7 +62,8 @@ function counterexamples(
           backend: one.backend,
           provider: one.provider,
           example: one.example,
-          reason: one.now.reason.replace(/^Require (`.*`) of `[^`]*` /s, '$1 '),
+          // As it is written, whatever else the rule says that stands for it.
+          reason: one.now.reason.replace(/^Require `.*` of `[^`]*` /s, () => `\`${admitted}\` `),
         })),
       unclear: [
         ...unclear,

@@ -3,6 +3,7 @@ import type { Model } from '../../model/model.ts'
 import type { Route, RouteRule } from '../../model/route.ts'
 import type { TcpRoute } from '../../model/tcp-route.ts'
 import { isAttached } from '../../reach/attachment.ts'
+import { takenBy } from './stream-scope.ts'
 
 /** Everything, or what comes through one listener, by one route, to one backend. */
 export interface InvariantScope {
@@ -16,8 +17,11 @@ export interface InvariantScope {
 export interface Reach {
   /** Routes with the listeners that they are meant on, and of each the rules that are meant. */
   readonly routes: ReadonlyMap<Route, RouteReach>
-  /** Listeners that forward connections to routes that are meant. */
-  readonly streams: ReadonlySet<string>
+  /**
+   * Listeners that forward connections to routes that are meant, with the condition that tells
+   * those connections from others; undefined: all are meant.
+   */
+  readonly streams: ReadonlyMap<string, string | undefined>
 }
 
 export interface RouteReach {
@@ -44,11 +48,15 @@ export function reachOf(model: Model, scope: InvariantScope): Reach {
     const rules = route.rules.filter(({ action }) => reaches(action, scope.backend))
     if (listeners.length > 0 && rules.length > 0) routes.set(route, { listeners, rules })
   }
-  const streams = model.tcpRoutes
-    .filter(({ name }) => scope.route === undefined || name === scope.route)
-    .filter(({ action }) => reaches(action, scope.backend))
-    .flatMap((route) => doorsOf(route, servesStreams))
-  return { routes, streams: new Set(streams) }
+  const isOwn = ({ name, action }: TcpRoute) =>
+    (scope.route === undefined || name === scope.route) && reaches(action, scope.backend)
+  const streams = new Set(
+    model.tcpRoutes.filter(isOwn).flatMap((route) => doorsOf(route, servesStreams)),
+  )
+  const meant = doors
+    .filter(({ name }) => streams.has(name))
+    .map(({ gateway, listener, name }) => [name, takenBy(model, gateway, listener, isOwn)] as const)
+  return { routes, streams: new Map(meant) }
 }
 
 /** A name that a gateway has means the gateway: most listeners are called `default`. */

@@ -56,7 +56,7 @@ export function suppose(model: Model, invariant: Invariant): Supposition {
     before,
     after: requiring(admitted, before),
     listeners: new Set([
-      ...reach.streams,
+      ...reach.streams.keys(),
       ...[...reach.routes.values()].flatMap(({ listeners }) => listeners),
     ]),
     places: rules.reduce((sum, count) => sum + count, reach.streams.size),
@@ -109,10 +109,12 @@ function withRequirement(requirement: Requirement): Model {
   const gateways = to.gateways.map((gateway) => ({
     ...gateway,
     listeners: gateway.listeners.map((listener): Listener => {
-      const isMeant = reach.streams.has(`${gateway.name}/${listener.name}`)
-      if (!isMeant || !form.fitsConnections) return listener
+      const door = `${gateway.name}/${listener.name}`
+      if (!reach.streams.has(door) || !form.fitsConnections) return listener
       const place = { kind: ruleKind('connection'), section: 'frontend', level: 'gateway' } as const
-      const own = required({ ...place, policy: INVARIANT }, requirement)
+      const taken = reach.streams.get(door)
+      const text = taken === undefined ? requirement.text : `!(${taken}) || (${requirement.text})`
+      const own = required({ ...place, policy: INVARIANT }, { ...requirement, text })
       return { ...listener, policies: [...listener.policies, own] }
     }),
   }))
@@ -176,15 +178,24 @@ function* ownResponses(
     const door = `${gateway.name}/${listener.name}`
     const own = routes.get(route)
     if (own === undefined || !own.listeners.includes(door) || !own.rules.includes(rule)) continue
-    if (replies !== 'untold' && replies.every(({ isError }) => isError)) continue
+    const isReplied = replies === 'untold' || replies.some(({ isError }) => !isError)
+    if (!isReplied && !listsModels(model, rule)) continue
     const why = 'the gateway itself responds to requests, and the condition reads the backend'
     yield { listener: door, route: route.name, why }
   }
 }
 
+/** Which models there are is said by the gateway, before any of their providers is chosen. */
+function listsModels({ backends }: Model, { action }: RouteRule): boolean {
+  if (action.kind !== 'forward') return false
+  return action.backends.some(({ backend: name }) =>
+    backends.some((one) => one.name === name && one.kind === 'ai' && one.models !== undefined),
+  )
+}
+
 function* unclearPlaces({ routes, streams }: Reach, form: Form): Generator<Unclear> {
   if (!form.fitsConnections) {
-    for (const listener of streams) {
+    for (const listener of streams.keys()) {
       const why = 'the listener forwards bytes, and the condition reads requests'
       yield { listener, route: '', why }
     }

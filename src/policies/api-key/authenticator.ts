@@ -6,7 +6,7 @@ import { type Authenticator, BadCredential, type Challenge } from '../authentica
 import type { CredentialLocation } from '../credential-location.ts'
 import type { CompileContext } from '../define.ts'
 import { compileLocation, placeOf } from '../find-credential.ts'
-import type { ApiKey } from './schema.ts'
+import { type ApiKey, HASH_PREFIX, keyIdentity, validUntil } from './schema.ts'
 
 interface Known {
   readonly identity: JsonObject
@@ -28,7 +28,7 @@ export function openApiKey(
 ): Authenticator {
   const { date = Date.now } = context.world
   const { find, remove, credential } = compileLocation(location, policy, field, context)
-  const known = new Map(keys.map((key) => [key.keyHash.slice(PREFIX.length), knownOf(key)]))
+  const known = new Map(keys.map((key) => [key.keyHash.slice(HASH_PREFIX.length), knownOf(key)]))
   return {
     method: 'api-key',
     variable: 'apiKey',
@@ -54,19 +54,8 @@ export function openApiKey(
   }
 }
 
-const PREFIX = 'sha256:'
-/** Digits of the digest that tell keys apart in logs. */
-const SHOWN = 12
-
-/** The metadata, and what tells the key from others without being worth anything. */
-function knownOf({ keyHash, metadata, expires, allowedModels }: ApiKey['keys'][number]): Known {
-  const identity = {
-    key: keyHash.slice(0, PREFIX.length + SHOWN),
-    ...(allowedModels === undefined ? {} : { allowedModels }),
-    ...metadata,
-  }
-  const until = expires === undefined ? Number.POSITIVE_INFINITY : Date.parse(expires)
-  return { identity: freeze(identity) as JsonObject, until }
+function knownOf(key: ApiKey['keys'][number]): Known {
+  return { identity: freeze(keyIdentity(key)) as JsonObject, until: validUntil(key) }
 }
 
 /** RFC 6750 §3 where the key is a bearer token; elsewhere there is no scheme that has a name. */

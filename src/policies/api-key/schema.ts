@@ -80,6 +80,24 @@ export const apiKey = z
 
 export type ApiKey = z.output<typeof apiKey>
 
+export const HASH_PREFIX = 'sha256:'
+/** Digits of the digest that tell keys apart in logs. */
+const SHOWN = 12
+
+/** `apiKey`: the metadata, and what tells the key from others without being worth anything. */
+export function keyIdentity({ keyHash, metadata, allowedModels }: ApiKey['keys'][number]) {
+  return {
+    key: keyHash.slice(0, HASH_PREFIX.length + SHOWN),
+    ...(allowedModels === undefined ? {} : { allowedModels }),
+    ...metadata,
+  }
+}
+
+/** In milliseconds since 1970. */
+export function validUntil({ expires }: ApiKey['keys'][number]): number {
+  return expires === undefined ? Number.POSITIVE_INFINITY : Date.parse(expires)
+}
+
 /** Whose it is, and until when, could be read in two ways. */
 function repeated(keys: readonly unknown[], index: number) {
   const params = { rule: 'malformed', hint: 'remove one of them' } as const

@@ -2,7 +2,13 @@ import { headerEdit } from '../../exchange/header-edit.ts'
 import { type Reply, reply } from '../../exchange/reply.ts'
 import type { UsageLimit } from '../../exchange/usage-limit.ts'
 import { matchesModel } from '../../model/model-names.ts'
-import { type Attachments, type CompileContext, type Part, variablesOf } from '../define.ts'
+import {
+  type Attachments,
+  type CompileContext,
+  type Meter,
+  type Part,
+  variablesOf,
+} from '../define.ts'
 import { compileLimitKey, type KeyOf } from '../limit-key.ts'
 import { type Ledger, Ledgers, unitsOf } from './ledger.ts'
 import { periodAt } from './period.ts'
@@ -30,11 +36,15 @@ export function compileBudgets(
       keyOf: compileLimitKey(budget.key, `[${index}].key`, policy, context),
     }))
   })
+  const meter: Meter = (exchange) => {
+    const variables = variablesOf(exchange)
+    const own = all.map((one) => limitOf(one, one.keyOf(variables), date))
+    exchange.usageLimits = [...exchange.usageLimits, ...own]
+  }
   return {
+    meter,
     step: (exchange) => {
-      const variables = variablesOf(exchange)
-      const own = all.map((one) => limitOf(one, one.keyOf(variables), date))
-      exchange.usageLimits = [...exchange.usageLimits, ...own]
+      meter(exchange)
       return undefined
     },
   }

@@ -1,7 +1,13 @@
 import type { QuotaRefusal, Quotas } from '../../exchange/quota.ts'
 import type { Reply } from '../../exchange/reply.ts'
 import type { Step } from '../../exchange/step.ts'
-import { type Attachments, type CompileContext, type Part, variablesOf } from '../define.ts'
+import {
+  type Attachments,
+  type CompileContext,
+  type Meter,
+  type Part,
+  variablesOf,
+} from '../define.ts'
 import { compileLimitKey, type KeyOf } from '../limit-key.ts'
 import { type Bucket, type Buckets, PolicyBuckets } from './buckets.ts'
 import { AWAY, tooMany } from './rejections.ts'
@@ -28,16 +34,20 @@ export function compileLocalRateLimit(
   const tokens = known.filter(({ buckets }) => buckets.limit.type === 'tokens')
   const step = quotas === undefined ? ownStep(counted, now) : sharedStep(counted, quotas)
   if (tokens.length === 0) return { step }
+  const meter: Meter = (exchange) => {
+    const variables = variablesOf(exchange)
+    const own = tokens.map(({ buckets, keyOf, quota }) => {
+      const key = keyOf(variables)
+      return quotas === undefined
+        ? ownTokens(buckets, key, now)
+        : sharedTokens(buckets.limit, quota, key, quotas)
+    })
+    exchange.usageLimits = [...exchange.usageLimits, ...own]
+  }
   return {
+    meter,
     step: (exchange) => {
-      const variables = variablesOf(exchange)
-      const own = tokens.map(({ buckets, keyOf, quota }) => {
-        const key = keyOf(variables)
-        return quotas === undefined
-          ? ownTokens(buckets, key, now)
-          : sharedTokens(buckets.limit, quota, key, quotas)
-      })
-      exchange.usageLimits = [...exchange.usageLimits, ...own]
+      meter(exchange)
       return counted.length === 0 ? undefined : step(exchange)
     },
   }

@@ -1,22 +1,19 @@
 import type { Exchange } from '../../exchange/exchange.ts'
-import { HeaderEdit, NO_EDIT } from '../../exchange/header-edit.ts'
+import { NO_EDIT } from '../../exchange/header-edit.ts'
 import { McpRecord } from '../../exchange/mcp-record.ts'
 import { reply } from '../../exchange/reply.ts'
 import { callerOf } from '../caller.ts'
 import { consentForm } from './consent.ts'
 import { CODES, errorReply } from './errors.ts'
-import { headerProblem, isRemoved } from './header-check.ts'
 import { isLegacy, openStream, postToStream } from './legacy.ts'
 import { listenToAll } from './listen.ts'
-import { readMessage } from './message.ts'
 import { serveMessage } from './messages.ts'
 import { recording } from './recording.ts'
 import { envelopeOf } from './sent.ts'
 import type { Sending } from './server.ts'
 import { type EndpointPlan, type McpResponder, Sendings, type Serving } from './serving.ts'
 import { openSession, serverSession } from './session.ts'
-
-const ALLOW = new HeaderEdit(['allow'], [['allow', 'GET, POST, DELETE']])
+import { NOT_ALLOWED, readPost, rejectedRequest, withoutSession } from './well-formed.ts'
 
 /** A request of a client to a backend of MCP servers, with its body. */
 export function serveMcp<P>(
@@ -28,13 +25,10 @@ export function serveMcp<P>(
   const record = new McpRecord()
   exchange.mcpRecord = record
   const responder = recording(record, client)
-  const { method, headers, path } = exchange.request
-  if (path.startsWith('/.well-known/')) {
-    responder.reply(reply(404, 'no-route'))
-    return sendings
-  }
-  if (plan.onlyLocal && !isLocal(exchange)) {
-    responder.reply(errorReply(403, 'null', { code: CODES.invalidRequest, message: 'Forbidden' }))
+  const { method, headers } = exchange.request
+  const rejected = rejectedRequest(exchange.request, plan.onlyLocal)
+  if (rejected !== undefined) {
+    responder.reply(rejected)
     return sendings
   }
   const caller = callerOf(exchange)
@@ -71,43 +65,17 @@ export function serveMcp<P>(
       endSession(serving)
       break
     default:
-      responder.reply(reply(405, 'bad-request', '', ALLOW))
+      responder.reply(NOT_ALLOWED)
   }
   return sendings
 }
 
 function post<P>(serving: Serving<P>): void {
   const { exchange, responder } = serving
-  const { headers, body = new Uint8Array() } = exchange.request
-  const type = headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
-  if (type !== 'application/json') {
-    const message = 'Unsupported Media Type: Content-Type must be application/json'
-    responder.reply(errorReply(415, 'null', { code: -32000, message }))
-    return
-  }
-  const message = readMessage(body)
-  if (typeof message === 'string') {
-    const isJson = message === 'invalid-message'
-    const error = isJson
-      ? { code: CODES.invalidRequest, message: 'Invalid Request: not a JSON-RPC 2.0 message' }
-      : { code: CODES.parse, message: 'Parse error: Invalid JSON' }
-    responder.reply(errorReply(400, 'null', error))
-    return
-  }
   const isOld = isLegacy(serving)
-  if (message.kind === 'request' && !isOld && !acceptsBoth(headers.get('accept'))) {
-    const text = 'Not Acceptable: Client must accept both application/json and text/event-stream'
-    responder.reply(errorReply(406, 'null', { code: -32000, message: text }))
-    return
-  }
-  if (isRemoved(message)) {
-    const error = { code: CODES.unknownMethod, message: 'Method not found' }
-    responder.reply(errorReply(404, message.id, error))
-    return
-  }
-  const problem = headerProblem(message, headers)
-  if (problem !== undefined) {
-    responder.reply(errorReply(400, message.id, problem))
+  const message = readPost(exchange.request, isOld)
+  if ('status' in message) {
+    responder.reply(message)
     return
   }
   if (message.kind === 'request') serving.record.method = message.method
@@ -120,16 +88,9 @@ function post<P>(serving: Serving<P>): void {
   }
 }
 
-function acceptsBoth(accept = ''): boolean {
-  const types = accept.split(',').map((type) => type.split(';')[0]?.trim().toLowerCase())
-  if (types.includes('*/*')) return true
-  return types.includes('application/json') && types.includes('text/event-stream')
-}
-
 function endSession<P>({ plan, exchange, responder, session, version }: Serving<P>): void {
   if (session === undefined) {
-    const error = { code: -32000, message: 'Bad Request: Mcp-Session-Id header is required' }
-    responder.reply(errorReply(400, 'null', error))
+    responder.reply(withoutSession())
     return
   }
   const message = { methodName: 'session/end', sessionId: session.id }
@@ -144,13 +105,4 @@ function endSession<P>({ plan, exchange, responder, session, version }: Serving<
     server.end?.(permit, exchange, own, state?.version ?? version)
   }
   responder.reply({ ...reply(200, 'upstream'), headers: NO_EDIT })
-}
-
-const LOCAL = /^(?:localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)(?::\d+)?$/
-
-/** Host and Origin are of this machine: a page of another site cannot have sent it. */
-function isLocal({ request }: Exchange): boolean {
-  const origin = request.headers.get('origin')
-  if (!LOCAL.test(request.host)) return false
-  return origin === undefined || LOCAL.test(origin.replace(/^https?:\/\//, ''))
 }

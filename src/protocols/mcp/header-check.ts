@@ -1,4 +1,4 @@
-import type { HeaderView } from '../../exchange/header-view.ts'
+import type { HeaderReader } from '../../exchange/header-view.ts'
 import { CODES, type McpError } from './errors.ts'
 import { decodeHeaderValue } from './header-value.ts'
 import { type ClientMessage, isObject } from './message.ts'
@@ -32,7 +32,7 @@ export function isRemoved(message: ClientMessage): boolean {
  * Rules judge the body, and servers may go by headers: a request in which they disagree is
  * rejected, and one of a revision that requires the headers must have them.
  */
-export function headerProblem(message: ClientMessage, headers: HeaderView): McpError | undefined {
+export function headerProblem(message: ClientMessage, headers: HeaderReader): McpError | undefined {
   const { kind, method, params } = message
   const claimed = claimedVersion(message)
   const version = headers.get('mcp-protocol-version')

@@ -8,6 +8,7 @@ import { ACCEPTED } from './relay.ts'
 import { attributesOf } from './sent.ts'
 import type { McpResponder, Serving } from './serving.ts'
 import { newSessionKey, openSession, serverSession } from './session.ts'
+import { isOfOldTransport, streamOf } from './well-formed.ts'
 
 /*
  * The transport of 2024-11-05, for clients: a stream of events, whose first one names the address
@@ -18,15 +19,8 @@ const PURPOSE = 'mcp-stream'
 /** Bytes that wait for a client that does not read; then its stream is cut off. */
 const MAX_UNREAD = 64 * 1024 * 1024
 
-/** Whether a request belongs to it: `/sse` ends the path, and nothing says a later revision. */
-export function isLegacy<P>({ exchange, version, session }: Serving<P>): boolean {
-  const { path, method } = exchange.request
-  if (!path.endsWith('/sse') || session !== undefined) return false
-  return method === 'POST' ? streamOf(exchange.request.search) !== undefined : version === undefined
-}
-
-function streamOf(search: string): string | undefined {
-  return new URLSearchParams(search).get('sessionId') ?? undefined
+export function isLegacy<P>({ exchange, session }: Serving<P>): boolean {
+  return session === undefined && isOfOldTransport(exchange.request)
 }
 
 /** GET: the stream. */

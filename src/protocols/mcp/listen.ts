@@ -13,14 +13,15 @@ import { attributesOf, sentTo } from './sent.ts'
 import type { Received, ServerEvents, ServerFailure } from './server.ts'
 import type { Serving } from './serving.ts'
 import { serverSession } from './session.ts'
+import { unacceptedStream } from './well-formed.ts'
 
 /** GET: messages of servers that belong to no request. */
 export function listenToAll<P>(serving: Serving<P>): void {
   const { plan, exchange, responder, session, version, sendings } = serving
   const { headers } = exchange.request
-  if (!headers.get('accept')?.includes('text/event-stream')) {
-    const message = 'Not Acceptable: Client must accept text/event-stream'
-    responder.reply(errorReply(406, 'null', { code: -32000, message }))
+  const unaccepted = unacceptedStream(exchange.request)
+  if (unaccepted !== undefined) {
+    responder.reply(unaccepted)
     return
   }
   const permit = plan.rules.admit(exchange, attributesOf(serving, 'session/listen'))

@@ -1,4 +1,4 @@
-import type { HeaderView } from '../../exchange/header-view.ts'
+import type { HeaderReader } from '../../exchange/header-view.ts'
 import { CODES, type McpError } from './errors.ts'
 import { decodeHeaderValue } from './header-value.ts'
 import { isObject } from './message.ts'
@@ -11,7 +11,7 @@ import { isObject } from './message.ts'
 const PREFIX = 'mcp-param-'
 
 /** The headers of a request that repeat arguments. */
-export function paramHeaders(headers: HeaderView): readonly string[] {
+export function paramHeaders(headers: HeaderReader): readonly string[] {
   const found: string[] = []
   for (const name of headers.keys()) if (name.startsWith(PREFIX)) found.push(name)
   return found
@@ -19,7 +19,7 @@ export function paramHeaders(headers: HeaderView): readonly string[] {
 
 /** `item`: the tool as its server lists it. A header that it does not declare says nothing that is in the body. */
 export function paramProblem(
-  headers: HeaderView,
+  headers: HeaderReader,
   item: string,
   given: unknown,
 ): McpError | undefined {

@@ -1,3 +1,4 @@
+import { readsModel } from '../../diff/unlooked.ts'
 import type { PlacedRule } from '../../placed-rule.ts'
 import { any } from '../../symbolic/formula.ts'
 import type { Check } from '../check.ts'
@@ -76,6 +77,7 @@ export const redundant: Check = function* ({ points, rules }) {
       const own = enforced(seen).filter(({ rule }) => rule.action === action)
       for (const found of redundantAmong(own, seen)) {
         const [rule, other] = found
+        if (isOnlyReader(rule, seen)) continue
         const key = ruleKey(rule)
         const known = because.get(key)
         if (known === undefined) because.set(key, [other])
@@ -89,6 +91,12 @@ export const redundant: Check = function* ({ points, rules }) {
     if (others === undefined || others.length < at.length) continue
     yield redundancy(placed, others[0] as PlacedRule)
   }
+}
+
+/** By reading the model it also keeps out what names none, whatever it says of the others. */
+function isOnlyReader(placed: PlacedRule, { point }: ReasonedPoint): boolean {
+  if (point.where.provider === undefined || !readsModel({ rules: [placed] })) return false
+  return !readsModel({ rules: point.rules.filter((one) => one !== placed) })
 }
 
 function redundancy(placed: PlacedRule, other: PlacedRule): Finding {

@@ -1,0 +1,50 @@
+import { coverage } from '../../model/hostnames.ts'
+import { nameOf } from '../../reach/attachment.ts'
+import type { Reach } from '../../reach/reach.ts'
+import { leadsToBackend } from '../../reach/streams.ts'
+import type { StreamPlace } from '../../reach/where.ts'
+import type { Point } from '../points.ts'
+
+/** The one way through a TCP or TLS listener; none where connections are closed for want of a route. */
+export function streamEntries(reach: Reach, point: Point, door: string) {
+  const own = nameOf(point.where.listener)
+  const names = serverNames([...reach.streamsOn(point.where)], own)
+  if (names.every((name) => name.startsWith(CLOSED))) return []
+  const entry = {
+    key: door,
+    way: door,
+    where: point.where,
+    listener: door,
+    route: '',
+    backend: undefined,
+    provider: undefined,
+    match: undefined,
+    names: names.join(' '),
+    isServed: true,
+    unlooked: {},
+    points: [point],
+  }
+  return [entry]
+}
+
+/** Before a name whose connections are closed, as its route leads nowhere. */
+export const CLOSED = '!'
+
+/**
+ * The names that routes take, each as the first of them does; without names it is any that the
+ * listener is for.
+ */
+function serverNames(
+  streams: readonly StreamPlace[],
+  listener: string | undefined,
+): readonly string[] {
+  const leads = new Map<string, boolean>()
+  for (const { stream, hostnames } of streams) {
+    for (const written of hostnames.length === 0 ? ['*'] : hostnames) {
+      const isWider = written === '*' || (listener !== undefined && coverage(written)(listener))
+      const name = isWider ? (listener ?? '*') : written
+      if (!leads.has(name)) leads.set(name, leadsToBackend(stream))
+    }
+  }
+  return [...leads].map(([name, isServed]) => (isServed ? name : `${CLOSED}${name}`)).sort()
+}

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { describe, it } from 'node:test'
+
+/** Who takes the path out of an exchange, which policies may have changed by then. */
+const READING =
+  /\bexchange\.path\b(?! =)|\{[^}]*\bpath\b[^}]*\} = (?:this\.#)?exchange\b(?!\??\.)|\{[^}]*\bpath\b[^}]*\}: Exchange\b/
+
+/** They send it on, or keep it to give it back. */
+const SENDING: readonly string[] = [
+  'src/policies/sent-headers.ts',
+  'src/program/mcp-call.ts',
+  'src/program/provider-selection.ts',
+  'src/program/request-signer.ts',
+  'src/proxy/forward.ts',
+  'src/proxy/mirror.ts',
+]
+
+/** They tell requests apart by it, and are known to `readsPaths`. */
+const DECIDING: readonly string[] = ['src/program/a2a.ts', 'src/program/ai-upstream.ts']
+
+describe('paths that policies change', () => {
+  it('are read by nobody else than whom diff knows of', () => {
+    const files = globSync('src/**/*.ts', { exclude: ['**/*.test.ts'] })
+    const found = files.filter((file) => READING.test(readFileSync(file, 'utf8')))
+    assert.deepEqual(found.sort(), [...SENDING, ...DECIDING].sort())
+  })
+})

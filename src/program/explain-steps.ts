@@ -1,0 +1,54 @@
+import type { Exchange } from '../exchange/exchange.ts'
+import type { Reply } from '../exchange/reply.ts'
+import { POLICIES } from '../policies/index.ts'
+import { IDENTIFYING, recordOf } from '../reach/kinds.ts'
+import { RULE_KINDS } from '../reach/points.ts'
+import type { RouteProgram } from './program.ts'
+
+/* Steps of a route that run for a request which nobody sent. */
+
+/** Whether a policy responds in place of a backend, rather than nothing being there to respond. */
+export function isOwnResponse({ reason }: Reply): boolean {
+  return OWN_RESPONSES.has(reason)
+}
+
+const OWN_RESPONSES: ReadonlySet<Reply['reason']> = new Set(['direct-response', 'redirect'])
+
+const KINDS = POLICIES.map(({ kind }) => kind)
+/** What runs before anybody is asked who they are. */
+export const EARLY = new Set(
+  KINDS.slice(
+    0,
+    KINDS.findIndex((kind) => IDENTIFYING.has(kind)),
+  ),
+)
+/** What runs after the rules; what counts requests has none to count here. */
+export const LATE = new Set(
+  KINDS.slice(KINDS.findLastIndex((kind) => RULE_KINDS.has(kind)) + 1).filter(
+    (kind) => recordOf(kind)?.countsRequests !== true,
+  ),
+)
+
+/** Metadata about the resource is for clients that have no token yet. */
+export function pageOf(route: RouteProgram, exchange: Exchange): Reply | undefined {
+  if (!exchange.request.path.startsWith('/.well-known/')) return undefined
+  const page = answerOf(route, DESCRIBING, exchange)
+  return page !== undefined && isOwnResponse(page) ? page : undefined
+}
+
+const DESCRIBING: ReadonlySet<string> = new Set(['jwtAuthentication'])
+export const TRANSFORMING: ReadonlySet<string> = new Set(['transformations'])
+
+/** The response of those steps of the route, by the same functions as in the proxy. */
+export function answerOf(
+  { steps, kinds = [] }: Pick<RouteProgram, 'steps' | 'kinds'>,
+  wanted: ReadonlySet<string>,
+  exchange: Exchange,
+): Reply | undefined {
+  for (const [index, kind] of kinds.entries()) {
+    if (!wanted.has(kind)) continue
+    const outcome = steps[index]?.(exchange)
+    if (outcome !== undefined && !(outcome instanceof Promise)) return outcome
+  }
+  return undefined
+}

@@ -1,0 +1,94 @@
+import type { RequestAttributes } from '../../exchange/attributes.ts'
+import { HeaderEdit } from '../../exchange/header-edit.ts'
+import type { HeaderReader } from '../../exchange/header-view.ts'
+import { type Reply, reply } from '../../exchange/reply.ts'
+import { CODES, errorReply } from './errors.ts'
+import { headerProblem, isRemoved } from './header-check.ts'
+import { type ClientMessage, readMessage } from './message.ts'
+
+/* What is no request of MCP is rejected before any rule about messages is evaluated. */
+
+const ALLOW = new HeaderEdit(['allow'], [['allow', 'GET, POST, DELETE']])
+export const NOT_ALLOWED: Reply = reply(405, 'bad-request', '', ALLOW)
+
+type McpRequest = Pick<RequestAttributes, 'method' | 'path' | 'search' | 'host' | 'body'> & {
+  readonly headers: HeaderReader
+}
+
+/** By what is not in the body; undefined: it may be one. */
+export function rejectedRequest(request: McpRequest, onlyLocal: boolean): Reply | undefined {
+  if (request.path.startsWith('/.well-known/')) return reply(404, 'no-route')
+  if (!onlyLocal || isLocal(request)) return undefined
+  return errorReply(403, 'null', { code: CODES.invalidRequest, message: 'Forbidden' })
+}
+
+/**
+ * Whether it is of the transport of 2024-11-05, out of any session: `/sse` ends the path, and
+ * nothing says a later revision.
+ */
+export function isOfOldTransport({ method, path, search, headers }: McpRequest): boolean {
+  if (!path.endsWith('/sse')) return false
+  if (method !== 'POST') return headers.get('mcp-protocol-version') === undefined
+  return streamOf(search) !== undefined
+}
+
+export function streamOf(search: string): string | undefined {
+  return new URLSearchParams(search).get('sessionId') ?? undefined
+}
+
+/** Of a stream that is listened to. */
+export function unacceptedStream({ headers }: McpRequest): Reply | undefined {
+  if (headers.get('accept')?.includes('text/event-stream')) return undefined
+  const message = 'Not Acceptable: Client must accept text/event-stream'
+  return errorReply(406, 'null', { code: -32000, message })
+}
+
+export function withoutSession(): Reply {
+  const error = { code: -32000, message: 'Bad Request: Mcp-Session-Id header is required' }
+  return errorReply(400, 'null', error)
+}
+
+/** The message of a POST, or what is wrong with it. `isOld`: responses come by another stream. */
+export function readPost(
+  { headers, body = new Uint8Array() }: McpRequest,
+  isOld: boolean,
+): ClientMessage | Reply {
+  const type = headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
+  if (type !== 'application/json') {
+    const message = 'Unsupported Media Type: Content-Type must be application/json'
+    return errorReply(415, 'null', { code: -32000, message })
+  }
+  const message = readMessage(body)
+  if (typeof message === 'string') {
+    const isJson = message === 'invalid-message'
+    const error = isJson
+      ? { code: CODES.invalidRequest, message: 'Invalid Request: not a JSON-RPC 2.0 message' }
+      : { code: CODES.parse, message: 'Parse error: Invalid JSON' }
+    return errorReply(400, 'null', error)
+  }
+  if (message.kind === 'request' && !isOld && !acceptsBoth(headers.get('accept'))) {
+    const text = 'Not Acceptable: Client must accept both application/json and text/event-stream'
+    return errorReply(406, 'null', { code: -32000, message: text })
+  }
+  if (isRemoved(message)) {
+    const error = { code: CODES.unknownMethod, message: 'Method not found' }
+    return errorReply(404, message.id, error)
+  }
+  const problem = headerProblem(message, headers)
+  return problem === undefined ? message : errorReply(400, message.id, problem)
+}
+
+function acceptsBoth(accept = ''): boolean {
+  const types = accept.split(',').map((type) => type.split(';')[0]?.trim().toLowerCase())
+  if (types.includes('*/*')) return true
+  return types.includes('application/json') && types.includes('text/event-stream')
+}
+
+const LOCAL = /^(?:localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)(?::\d+)?$/
+
+/** Host and Origin are of this machine: a page of another site cannot have sent it. */
+function isLocal({ host, headers }: McpRequest): boolean {
+  const origin = headers.get('origin')
+  if (!LOCAL.test(host)) return false
+  return origin === undefined || LOCAL.test(origin.replace(/^https?:\/\//, ''))
+}

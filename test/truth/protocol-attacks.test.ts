@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { after, before, describe, it } from 'node:test'
+import { AttackedServices } from './attacked-services.ts'
+import { parseExact, probeFor } from './claims-diff.ts'
+import { type Tree, writeYaml } from './document.ts'
+import { KEY_ATTACKS } from './key-attacks.ts'
+import { PROTOCOL_ATTACKS, type ProtocolAttack, type SentRequest } from './protocol-attacks.ts'
+import { INVARIANT_ATTACKS, STREAM_ATTACKS } from './stream-attacks.ts'
+import { runTools } from './tools.ts'
+import { isAdmitted, type Probe } from './wire.ts'
+
+/*
+ * Pairs that differ in exactly one thing that models, tools, sign-in, connections or services have
+ * and plain requests have not. What is claimed of them is compared with what sockets do.
+ */
+
+interface Difference {
+  readonly kind: 'admitted' | 'refused'
+  readonly listener: string
+  readonly services: readonly string[]
+  readonly example: Parameters<typeof probeFor>[0]['example'] & {
+    readonly message?: { readonly body: string }
+  }
+}
+
+describe('attacks on what is called proven of protocols', () => {
+  let attacked: AttackedServices
+  before(async () => {
+    attacked = await AttackedServices.open()
+  })
+  after(() => attacked.close())
+
+  const probeOf = ({ sni, ...request }: SentRequest): Probe => {
+    const usual = { method: 'GET', target: '/', version: '1.1', headers: [] } as const
+    const { port } = attacked.addresses
+    const tls = sni === undefined ? {} : { tls: { sni } }
+    return { transport: { port, ...tls }, request: { ...usual, host: sni ?? 'a.test', ...request } }
+  }
+
+  async function outcomes(tree: Tree, probes: readonly Probe[], isMcp: boolean) {
+    const { world } = attacked
+    // What is counted or remembered of routes goes with them.
+    await world.serve(world.write('between.yaml', attacked.fileOf({})))
+    assert.equal(await world.serve(world.write('served.yaml', tree)), undefined)
+    if (!isMcp) return (await world.send(probes)).map(isAdmitted)
+    const all: boolean[] = []
+    for (const { request } of probes) all.push(await attacked.message(request))
+    return all
+  }
+
+  function argsOf({ sni, claims, key, ...request }: SentRequest): string[] {
+    const { method = 'GET', target = '/', headers = [], body } = request
+    return [
+      ...['-r', `${method} ${target}`, '-H', `host: ${sni ?? 'a.test'}`, '--listener', 'default'],
+      ...headers.flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
+      ...(body === undefined ? [] : ['--body', body]),
+      ...(claims === undefined ? [] : ['--claims', claims]),
+      ...(key === undefined ? [] : ['--api-key', JSON.stringify(key)]),
+      ...(sni === undefined ? [] : ['--sni', sni]),
+    ]
+  }
+
+  /** The example as it is said, sent to both. */
+  async function isTrue({ kind, listener, example, services }: Difference, old: Tree, now: Tree) {
+    const [admitting, refusing] = kind === 'admitted' ? [now, old] : [old, now]
+    const probe = probeFor({ example, listener }, { tree: admitting } as never, false)
+    // Nobody here has such a session, and what a service says was not tried.
+    if (probe === undefined || services.length > 0) return true
+    const { message } = example
+    const more: [string, string][] =
+      message === undefined ? [] : [['content-type', 'application/json']]
+    const headers = [...probe.request.headers, ...more]
+    const body = message === undefined ? {} : { body: message.body }
+    const sent = { ...probe, request: { ...probe.request, headers, ...body } }
+    const isMcp = JSON.stringify(admitting).includes('"targets"')
+    const [yes] = await outcomes(admitting, [sent], isMcp)
+    const [no] = await outcomes(refusing, [sent], isMcp)
+    return yes === true && no === false
+  }
+
+  async function judge(attack: ProtocolAttack): Promise<void> {
+    const { old, now, requests, isSame = false, isUntold = !isSame, isAsked } = attack
+    const { world, addresses } = attacked
+    const [was, is] = [attacked.fileOf(old(addresses)), attacked.fileOf(now(addresses))]
+    const isMcp = JSON.stringify(was).includes('"targets"')
+    const probes = requests.map(probeOf)
+    const before = await outcomes(was, probes, isMcp)
+    const after = await outcomes(is, probes, isMcp)
+    if (isSame) assert.deepEqual(before, after)
+    else assert.notEqual(before[0], after[0])
+    const files = [world.write('old.yaml', was), world.write('now.yaml', is)] as const
+    const { out, err } = await runTools(['diff', ...files, '--json'])
+    assert.equal(err, '')
+    const { differences, untold } = parseExact(out) as {
+      readonly differences: readonly Difference[]
+      readonly untold: readonly unknown[]
+    }
+    if (isUntold) assert.ok(differences.length + untold.length > 0, 'nothing changes: proven')
+    for (const difference of differences) {
+      assert.ok(await isTrue(difference, was, is), `not so: ${JSON.stringify(difference)}`)
+    }
+    for (const [file, seen] of [
+      [files[0], before],
+      [files[1], after],
+    ] as const) {
+      for (const [index, request] of isAsked === true ? [] : requests.entries()) {
+        const said = await runTools(['explain', '-f', file, ...argsOf(request), '--json'])
+        if (/"outcome": "unknown"/.test(said.out)) continue
+        assert.equal(said.code === 0, seen[index], `${said.out}${said.err}`)
+      }
+      const unfixed = readFileSync(file, 'utf8')
+      await runTools(['lint', '--fix', file])
+      if (readFileSync(file, 'utf8') === unfixed) continue
+      assert.equal(await world.serve(file), undefined)
+      assert.deepEqual((await world.send(probes)).map(isAdmitted), seen)
+    }
+  }
+
+  for (const attack of [...PROTOCOL_ATTACKS, ...KEY_ATTACKS, ...STREAM_ATTACKS])
+    it(attack.name, () => judge(attack))
+
+  for (const { name, file, on, admitted, request, answer } of INVARIANT_ATTACKS) {
+    it(name, async () => {
+      const { world, addresses } = attacked
+      const tree = attacked.fileOf(file(addresses))
+      world.write('proven.yaml', tree)
+      // What breaks it, or nearly does, is admitted.
+      if (request !== undefined)
+        assert.deepEqual(await outcomes(tree, [probeOf(request)], false), [true])
+      const invariants = [{ name, on, admitted }]
+      const suite = writeYaml({ name: 'suite', config: 'proven.yaml', invariants }).text
+      const { out } = await runTools(['prove', world.writeText('suite.yaml', suite), '--json'])
+      const { suites } = parseExact(out) as {
+        readonly suites: readonly { readonly invariants: readonly { answer: { kind: string } }[] }[]
+      }
+      assert.equal(suites[0]?.invariants[0]?.answer.kind, answer, out)
+    })
+  }
+})
