@@ -98,7 +98,6 @@ export function modelFields({ call, sentAt }: RequestState): AccessRecord {
   const { response, providerName, endpoint, model, priced } = call
   const { usage, model: responseModel } = response?.summary ?? {}
   const first = response?.firstTokenAt ?? 0
-  const dropped = response?.dropped ?? []
   return {
     'gen_ai.operation.name': OPERATIONS[endpoint.operation],
     'gen_ai.provider.name': providerName || undefined,
@@ -110,7 +109,7 @@ export function modelFields({ call, sentAt }: RequestState): AccessRecord {
     'gen_ai.usage.reasoning.output_tokens': usage?.reasoning || undefined,
     'llm.cost': priced?.cost && formatDollars(priced.cost.total),
     'llm.time_to_first_token': first > 0 ? new Milliseconds(first - sentAt) : undefined,
-    'llm.dropped': dropped.length > 0 ? dropped.join(', ') : undefined,
+    'llm.dropped': response?.dropped || undefined,
   }
 }
 

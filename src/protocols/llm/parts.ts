@@ -72,3 +72,17 @@ export class Dropped {
     return [...this.#names]
   }
 }
+
+/** Names that are told; clients that read headers have limits on them. */
+const MAX_TOLD = 32
+const MAX_TOLD_NAME = 64
+
+/** As a header and the log tell it. The names may be a client's own, with any letter in them. */
+export function droppedText(names: readonly string[]): string {
+  const told = names.slice(0, MAX_TOLD).map((name) => {
+    const plain = name.slice(0, MAX_TOLD_NAME + 1).replaceAll(/[^\x20-\x7e]|,/g, '?')
+    return plain.length > MAX_TOLD_NAME ? `${plain.slice(0, MAX_TOLD_NAME - 1)}~` : plain
+  })
+  const others = names.length - told.length
+  return `${told.join(', ')}${others > 0 ? ` and ${others} more` : ''}`
+}
