@@ -30,6 +30,8 @@ export interface A2aRejection {
   readonly status: number
 }
 
+const ENCODED_SLASH = /%(?:2f|5c)/i
+
 /** What reading a body may cost (cel/values/fuel.ts). */
 const READING_FUEL = 1_000_000
 
@@ -40,6 +42,8 @@ export function readA2a(request: A2aRequest): A2aMessage | A2aRejection {
   }
   const path = decoded(request.path)
   if (path === undefined) return { rejected: 'The path cannot be decoded.', status: 400 }
+  // Whether it separates parts of the path is up to who reads it.
+  if (ENCODED_SLASH.test(request.path)) return rejection('The path has an encoded slash.')
   const isRead = verb === 'GET' || verb === 'HEAD'
   const version = request.header('a2a-version') || queryValue(search, 'A2A-Version') || '0.3'
   const none = { binding: 'HTTP+JSON', version, callbackUrls: [] }
