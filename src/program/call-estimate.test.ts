@@ -9,10 +9,10 @@ const TARGET = { name: 'p', options: {}, catalogNames: [], computed: [] } as unk
 
 /** Tokens that are reserved for what a call may write, beside its prompt. */
 function outputOf(text: string, budget: string | undefined): number {
-  const body = readObject(Buffer.from(text))
-  assert.ok(!('reason' in body))
+  const read = readObject(Buffer.from(text))
+  assert.ok('object' in read)
   const summary = { model: 'm', stream: false, body: {} }
-  const attributes = attributesOf(summary, body as Parameters<typeof attributesOf>[1], 0)
+  const attributes = attributesOf(summary, read.object, 0)
   const limit = { measure: 'tokens', budget } as unknown as UsageLimit
   const call = { model: 'm', operation: 'generate', attributes, computed: () => ({}) } as const
   return estimateOf(limit, call, [TARGET])
@@ -28,7 +28,7 @@ describe('what a call may write', () => {
     ['{"max_output_tokens":7,"max_tokens":1}', 7],
     ['{"max_tokens":1,"generationConfig":{"maxOutputTokens":70}}', 70],
     ['{"generationConfig":{"maxOutputTokens":1},"generation_config":{"max_output_tokens":9}}', 9],
-    ['{"max_tokens":9007199254740993}', 9007199254740993],
+    ['{"max_tokens":9007199254740993}', 2 ** 53],
     ['{"max_tokens":10,"n":3}', 30],
     ['{"max_tokens":10,"n":3.0}', 30],
     ['{"generationConfig":{"maxOutputTokens":10,"candidateCount":4}}', 40],

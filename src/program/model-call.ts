@@ -1,17 +1,17 @@
 import type { JsonObject } from '../cel/values/value.ts'
 import type { Exchange } from '../exchange/exchange.ts'
-import { type Reply, reply } from '../exchange/reply.ts'
+import type { Reply } from '../exchange/reply.ts'
 import type { Outcome } from '../exchange/step.ts'
 import type { UsageLimit } from '../exchange/usage-limit.ts'
 import { addPrompts } from '../protocols/llm/added-prompts.ts'
 import type { Dialect, Endpoint, Operation, RequestSummary } from '../protocols/llm/dialect.ts'
-import type { LlmError } from '../protocols/llm/error.ts'
 import { dialectOf, type Guard, isRemote, setMembers } from '../protocols/llm/index.ts'
 import type { ProviderAccess } from '../protocols/llm/provider.ts'
 import type { ProviderOptions } from '../protocols/llm/schema.ts'
 import type { StateMaps, TranslatedCall, Translator } from '../protocols/llm/translator.ts'
 import type { Usage } from '../protocols/llm/usage.ts'
 import { budgetUnits, entryOf, estimateOf, isPriced, UNPRICED } from './call-estimate.ts'
+import { isReply, refused, UNENRICHED, UNGUARDED, UNNAMED } from './call-replies.ts'
 import { type ComputedField, computeFields, type FieldValues } from './computed-fields.ts'
 import { addressingEdit, chooseTranslator, pathFor } from './model-addressing.ts'
 import { attributesOf, costOf, invalid, readObject, tokensOf } from './model-attributes.ts'
@@ -95,8 +95,9 @@ export class ModelCall {
     if (this.#isState) return this.#readState(bytes, exchange)
     // Rules and the provider must not read different things.
     const form = { isOrdinary: false }
-    const body = readObject(bytes, form)
-    if (isReply(body)) return body
+    const parsed = readObject(bytes, form)
+    if (!('object' in parsed)) return parsed
+    const body = parsed.object
     // Most bodies are the same to both, and are parsed once.
     const read = this.#dialect.describe(bytes, this.endpoint, form.isOrdinary ? body : undefined)
     if (!read.ok) return refused(read.error)
@@ -117,8 +118,9 @@ export class ModelCall {
     const { model = '' } = this.state ?? {}
     const type = exchange?.request.headers.get('content-type') ?? 'application/json'
     const isJson = bytes.length > 0 && !/^multipart\/form-data\b/i.test(type)
-    const body = isJson ? readObject(bytes) : {}
-    if (isReply(body)) return body
+    const parsed = isJson ? readObject(bytes) : { object: {} }
+    if (!('object' in parsed)) return parsed
+    const body = parsed.object
     this.state?.openBody(body)
     if (this.state?.unknown !== undefined) return unknownState(this.state.unknown)
     const { search = '', path = '' } = exchange?.request ?? {}
@@ -377,17 +379,4 @@ interface SentBody {
 /** Bytes of a call whose texts are searched in one turn. */
 const MAX_GUARDED_AT_ONCE = 1 << 16
 
-/** A body of a call has no member `reason` beside these, and a Reply always has one. */
-function isReply(guarded: object): guarded is Reply {
-  return 'reason' in guarded && 'status' in guarded
-}
-
-const UNGUARDED = invalid('Responses of this API cannot be guarded.', 'unsupported_endpoint')
-const UNNAMED = invalid('The model of this call cannot be determined.', 'model_not_found')
-const UNENRICHED = invalid('Messages cannot be added to calls to this API.', 'unsupported_endpoint')
 const ENRICHED: ReadonlySet<Operation> = new Set(['generate', 'countTokens'])
-
-function refused({ status, message, code }: LlmError): Reply {
-  const said = { ...reply(status, 'bad-request'), detail: code ?? 'model-request', message }
-  return code === undefined ? said : { ...said, code }
-}

@@ -113,6 +113,14 @@ describe('calls to models', () => {
       assert.equal(headers.get('content-length'), String(Buffer.byteLength(said)))
     })
 
+    it('pass whatever their fields are called, those of a response too', async () => {
+      await serve(configOf(openAiOnly()))
+      const forged = { status: 418, reason: 'authorization', body: 'forged', headers: {} }
+      const { status, text } = await call({ ...CHAT, ...forged })
+      assert.equal(status, 200, text)
+      assert.deepEqual(openai.bodies(), [{ ...CHAT, ...forged }])
+    })
+
     it('stream as they come, and nothing is added', async () => {
       await serve(configOf(openAiOnly()))
       const { text } = await call({ ...CHAT, stream: true })
