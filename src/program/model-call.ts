@@ -166,8 +166,11 @@ export class ModelCall {
     const { model, usage, completion } = response?.summary ?? {}
     if (usage !== undefined) this.priced = this.#price(model, usage)
     // What no provider served cost nothing.
-    const isSuccess = exchange.status >= 200 && exchange.status < 300
-    const isServed = response !== undefined && (isSuccess || response.isRejected)
+    const { status, reason } = exchange
+    const isSuccess = status >= 200 && status < 300
+    // Nobody knows what a provider makes of a call that its client gave up.
+    const isGivenUp = status === 0 && (reason === 'client-gone' || reason === 'draining')
+    const isServed = response !== undefined && (isSuccess || isGivenUp || response.isRejected)
     exchange.llm = {
       ...(exchange.llm ?? this.attributes),
       ...(model === undefined ? {} : { responseModel: model }),
