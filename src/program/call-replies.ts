@@ -13,6 +13,11 @@ export const UNENRICHED = invalid(
   'unsupported_endpoint',
 )
 
+export const UNCHANGEABLE = invalid(
+  'Fields and messages of calls to this API cannot be changed or guarded.',
+  'unsupported_endpoint',
+)
+
 export function refused({ status, message, code }: LlmError): Reply {
   const said = { ...reply(status, 'bad-request'), detail: code ?? 'model-request', message }
   return code === undefined ? said : { ...said, code }

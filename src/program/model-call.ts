@@ -11,11 +11,11 @@ import type { ProviderOptions } from '../protocols/llm/schema.ts'
 import type { StateMaps, TranslatedCall, Translator } from '../protocols/llm/translator.ts'
 import type { Usage } from '../protocols/llm/usage.ts'
 import { budgetUnits, entryOf, estimateOf, isPriced, UNPRICED } from './call-estimate.ts'
-import { isReply, refused, UNENRICHED, UNGUARDED, UNNAMED } from './call-replies.ts'
+import { isReply, refused, UNCHANGEABLE, UNENRICHED, UNGUARDED, UNNAMED } from './call-replies.ts'
 import { type ComputedField, computeFields, type FieldValues } from './computed-fields.ts'
 import { addressingEdit, chooseTranslator, pathFor } from './model-addressing.ts'
 import { attributesOf, costOf, invalid, readObject, tokensOf } from './model-attributes.ts'
-import { calledModel, promptsOf, setsFields, withMarks } from './model-changes.ts'
+import { calledModel, changesBodies, promptsOf, setsFields, withMarks } from './model-changes.ts'
 import { guardRequest, guardRequestLater, guardsOf } from './model-guards.ts'
 import type { ModelPrices, PricedCall } from './model-prices.ts'
 import { ModelResponse } from './model-response.ts'
@@ -237,6 +237,10 @@ export class ModelCall {
     const isGuarded = guards.response.length > 0 && operation === 'generate'
     if (guards.response.length > 0 && (this.#isState || operation === 'compact')) return UNGUARDED
     if (guards.request.length > 0 && this.#isState && this.#bytes.length > 0) return UNGUARDED
+    const isGuardedAtAll = guards.request.length + guards.response.length > 0
+    if (operation === 'other' && (isGuardedAtAll || changesBodies(options, computed))) {
+      return UNCHANGEABLE
+    }
     const translator = chooseTranslator(client, access.dialects(options), isGuarded)
     if (translator === undefined && isGuarded) return UNGUARDED
     if (translator === undefined || !this.#isTranslatable(translator)) {

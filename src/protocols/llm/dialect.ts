@@ -11,6 +11,7 @@ export type DialectName =
   | 'converse'
   | 'embeddings'
   | 'rerank'
+  | 'other'
 
 /** One vendor's language: its endpoints, its bodies and streams, its errors, its way to count. */
 export interface Dialect {
@@ -44,6 +45,7 @@ export type Operation =
   | 'compact'
   | 'embed'
   | 'rerank'
+  | 'other'
   | 'models'
   | 'state'
 
