@@ -84,9 +84,7 @@ export function definitionsFor(
   const waiting: unknown[] = [schemas]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     for (const ref of referencesIn(next)) {
-      const name = ref.startsWith('#/$defs/')
-        ? decodeStep(ref.slice('#/$defs/'.length))
-        : undefined
+      const name = ref.startsWith('#/$defs/') ? decodeStep(ref.slice('#/$defs/'.length)) : undefined
       if (name === undefined || !isObject(known) || !Object.hasOwn(known, name)) return undefined
       if (found.has(name)) continue
       const schema = toJsonSchema(known[name])
