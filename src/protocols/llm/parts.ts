@@ -68,9 +68,26 @@ export class Dropped {
     if (value !== undefined && value !== null) this.#names.add(name)
   }
 
+  /** Notes the members of an object that are not read; `place`: what the object is. */
+  addOthers(place: string, fields: JsonObject, read: ReadonlySet<string>): void {
+    for (const [name, value] of Object.entries(fields)) {
+      if (read.has(name) || value === null || isEmptyList(value)) continue
+      this.#names.add(`${place}.${name}`)
+    }
+  }
+
   get names(): readonly string[] {
     return [...this.#names]
   }
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0
+}
+
+/** The names of members, separated by spaces. */
+export function members(names: string): ReadonlySet<string> {
+  return new Set(names.split(/\s+/))
 }
 
 /** Names that are told; clients that read headers have limits on them. */

@@ -77,7 +77,7 @@ function translate(
     parsed: options.described?.body,
   })
   if (read === undefined || !read.ok) return read as Read<never>
-  const neutral = read.value
+  const neutral = withoutIdleChoice(read.value)
   const names = new ToolNames(neutral, to.maxToolName)
   const written = to.writeRequest(names.fit(neutral), {
     model: options.model ?? neutral.model,
@@ -102,6 +102,18 @@ function translate(
       },
       openStream: () => call.openStream(),
     },
+  }
+}
+
+/** A choice among tools of which none is left, which providers reject. */
+function withoutIdleChoice(request: NeutralRequest): NeutralRequest {
+  const { tools, toolChoice, dropped } = request
+  if (toolChoice === undefined || tools.length > 0) return request
+  const isLost = toolChoice.kind === 'any' || toolChoice.kind === 'tool'
+  return {
+    ...request,
+    toolChoice: undefined,
+    dropped: isLost ? [...dropped, 'tool_choice'] : dropped,
   }
 }
 
