@@ -202,9 +202,43 @@ describe('MCP without sessions', () => {
         ['logging/setLevel', { level: 'info' }],
         ['resources/subscribe', { uri: 'note://one' }],
         ['resources/unsubscribe', { uri: 'note://one' }],
+        ['nothing/known', {}],
       ] as const) {
         const { status, body } = await post(method, params)
         assert.deepEqual([status, body.error?.code], [404, -32601], method)
+      }
+    }
+  })
+
+  it('says which revisions there are to clients of another one', async () => {
+    const key = 'io.modelcontextprotocol/protocolVersion'
+    for (const servers of [{ files }, { files, search }]) {
+      await serve(servers)
+      for (const version of ['2027-01-01', 'other']) {
+        for (const method of ['tools/list', 'server/discover']) {
+          const body = {
+            jsonrpc: '2.0',
+            id: 7,
+            method,
+            params: { _meta: { ...META, [key]: version } },
+          }
+          const response = await fetch(`http://127.0.0.1:${port}/mcp`, {
+            method: 'POST',
+            body: JSON.stringify(body),
+            headers: {
+              'content-type': 'application/json',
+              accept: 'application/json, text/event-stream',
+              'mcp-protocol-version': version,
+              'mcp-method': method,
+            },
+          })
+          const { id, error } = (await response.json()) as {
+            readonly id: unknown
+            readonly error?: { readonly code: number; readonly data?: { supported?: unknown } }
+          }
+          const got = [response.status, id, error?.code, error?.data?.supported]
+          assert.deepEqual(got, [400, 7, -32022, [VERSION]], `${method} ${version}`)
+        }
       }
     }
   })
