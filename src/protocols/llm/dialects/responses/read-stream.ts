@@ -49,9 +49,13 @@ class ResponseHandler implements EventHandler {
         sink.close(this.#open.get(part)?.block)
         return
       case 'response.output_text.delta':
-      case 'response.refusal.delta':
+      case 'response.refusal.delta': {
+        // Some compatible providers do not announce the parts of a message.
+        const kind = data['type'] === 'response.refusal.delta' ? 'refusal' : 'text'
+        if (!this.#open.has(part)) this.#add(part, sink.open({ kind }))
         this.#write(part, str(data['delta']), sink)
         return
+      }
       case 'response.function_call_arguments.delta':
       case 'response.reasoning_text.delta':
       case 'response.reasoning_summary_text.delta':
