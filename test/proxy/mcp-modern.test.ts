@@ -193,6 +193,41 @@ describe('MCP without sessions', () => {
     assert.equal(body.result?.cacheScope, 'private')
   })
 
+  it('keeps resources that rules allow to some from caches of others', async () => {
+    const text =
+      '{"jsonrpc":"2.0","id":7,"result":{"resultType":"complete","ttlMs":60000,"cacheScope":"public",' +
+      '"contents":[{"uri":"note://one","text":"1","n":1.0,"cacheScope":"public"}]}}'
+    const http = createServer((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(text)
+    })
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+    const notes = { port: (http.address() as AddressInfo).port, states: [], http }
+    const read = async () => {
+      const response = await fetch(`http://127.0.0.1:${port}/mcp`, {
+        method: 'POST',
+        body: JSON.stringify({
+          ...{ jsonrpc: '2.0', id: 7, method: 'resources/read' },
+          params: { uri: 'note://one', _meta: META },
+        }),
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          'mcp-protocol-version': VERSION,
+          'mcp-method': 'resources/read',
+          'mcp-name': 'note://one',
+        },
+      })
+      return response.text()
+    }
+    await serve({ notes })
+    assert.equal(await read(), text)
+    const rules = [{ allow: "mcp.resource.name == 'note://one'" }]
+    await serve({ notes }, { mcpAuthorization: { rules } })
+    assert.equal(await read(), text.replace('"public"', '"private"'))
+    http.closeAllConnections()
+    http.close()
+  })
+
   it('does not know the methods that this revision removed', async () => {
     for (const servers of [{ files }, { files, search }]) {
       await serve(servers)
