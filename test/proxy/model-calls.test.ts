@@ -243,55 +243,6 @@ describe('calls to models', () => {
       const long = Array.from({ length: 2_000 }, () => CHAT.messages).flat()
       assert.equal((await call({ ...CHAT, messages: long })).status, 200)
     })
-
-    it('about models deny endpoints whose model is not read, but for those that are named', async () => {
-      const rules = { backend: deny("llm.requestModel == 'gpt-y'") }
-      await serve(configOf(openAiOnly(), rules))
-      for (const path of ['/v1/batches', '/v1/organization/projects', '/v1/files']) {
-        assert.equal((await call(CHAT, { path })).status, 403, path)
-      }
-      assert.equal(openai.arrived.length, 0)
-      await serve(configOf(openAiOnly(), { ...rules, ai: { allowEndpoints: ['/v1/batches'] } }))
-      await call(CHAT, { path: '/v1/batches' })
-      await call(CHAT, { path: '/v1/batches/7' })
-      assert.equal((await call(CHAT, { path: '/v1/batches2' })).status, 403)
-      assert.equal(openai.arrived.length, 2)
-    })
-
-    it('about models decide about other endpoints that name one', async () => {
-      const rules = { backend: deny("llm.requestModel == 'gpt-y' || llm.params.n == 9") }
-      await serve(configOf(openAiOnly(), rules))
-      const text = '{"model":"gpt-x","prompt":"a cat","new":1.0e2 }'
-      const paths = ['images/generations', 'audio/speech', 'completions', 'moderations', 'videos']
-      for (const end of paths) {
-        const path = `/v1/${end}`
-        assert.equal((await call({ model: 'gpt-y' }, { path })).status, 403, path)
-        assert.equal((await call({ model: 'gpt-x', n: 9 }, { path })).status, 403, path)
-        assert.equal((await call({ prompt: 'a cat' }, { path })).status, 400, path)
-        assert.equal((await call('{"model":"gpt-x","model":"gpt-y"}', { path })).status, 400, path)
-        assert.equal(openai.arrived.length, 0, path)
-        await call(text, { path: `${path}?a=1` })
-        const [arrived] = openai.arrived.splice(0)
-        assert.equal(arrived?.url, `${path}?a=1`)
-        assert.equal(arrived?.body, text)
-        assert.equal(arrived?.headers.authorization, 'Bearer sk-provider')
-      }
-      // Rules cannot read the fields of a form.
-      const headers = { 'content-type': 'multipart/form-data; boundary=x' }
-      const form = '--x\r\ncontent-disposition: form-data; name="model"\r\n\r\ngpt-x\r\n--x--\r\n'
-      const sent = await call(form, { path: '/v1/images/edits', headers })
-      assert.equal(sent.status, 403, sent.text)
-      const guards = { guardrails: { request: [{ regex: { rules: [{ builtin: 'email' }] } }] } }
-      await serve(configOf(openAiOnly(), { backend: { ...rules.backend, ...guards } }))
-      assert.equal((await call(text, { path: '/v1/images/generations' })).status, 400)
-      assert.equal(openai.arrived.length, 0)
-    })
-
-    it('about anything else do not', async () => {
-      await serve(configOf(openAiOnly(), { backend: deny("llm.provider == 'x'") }))
-      await call(CHAT, { path: '/v1/batches' })
-      assert.equal(openai.arrived.length, 1)
-    })
   })
 
   describe('errors of the gateway', () => {

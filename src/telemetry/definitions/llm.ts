@@ -99,7 +99,7 @@ export const llmTimeToFirstToken = defineHistogram({
 
 export const llmTimePerOutputToken = defineHistogram({
   name: 'portcullis_llm_time_per_output_token_seconds',
-  help: 'Time for each token after the first of a streamed response, one mean for each response (`gen_ai.server.time_per_output_token`).',
+  help: 'Mean time for each token after the first of a streamed response (`gen_ai.server.time_per_output_token`).',
   labels: [ROUTE, PROVIDER, MODEL],
   unit: 'seconds',
   bounds: TOKEN_SECONDS,
