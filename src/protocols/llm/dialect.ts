@@ -152,6 +152,8 @@ export interface WireResponse {
 
 /** Bytes of a provider's stream in, events out. Bytes may be split anywhere. */
 export interface StreamReader {
+  /** What came that no event can say. */
+  readonly dropped: readonly string[]
   push(bytes: Uint8Array): readonly StreamEvent[]
   /** The body is over. Whatever was not finished by then is an error event. */
   end(): readonly StreamEvent[]

@@ -85,9 +85,9 @@ function isEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0
 }
 
-/** The names of members, separated by spaces. */
-export function members(names: string): ReadonlySet<string> {
-  return new Set(names.split(/\s+/))
+/** The names of members. */
+export function members(...names: readonly string[]): ReadonlySet<string> {
+  return new Set(names)
 }
 
 /** Names that are told; clients that read headers have limits on them. */

@@ -244,7 +244,7 @@ class TranslatedStream implements StreamTranslator {
   }
 
   get dropped(): readonly string[] {
-    return this.#writer.dropped
+    return [...this.#reader.dropped, ...this.#writer.dropped]
   }
 
   push(bytes: Uint8Array): Uint8Array {

@@ -34,11 +34,18 @@ const READ: ReadonlySet<string> = new Set(
 
 /** The same inside of messages and tools. */
 const MESSAGE = members(
-  'role content tool_calls tool_call_id refusal audio reasoning_content function_call',
+  'role',
+  'content',
+  'tool_calls',
+  'tool_call_id',
+  'refusal',
+  'audio',
+  'reasoning_content',
+  'function_call',
 )
-const PART = members('type text refusal image_url input_audio file')
-const FUNCTION = members('name description parameters strict')
-const CUSTOM = members('name description')
+const PART = members('type', 'text', 'refusal', 'image_url', 'input_audio', 'file')
+const FUNCTION = members('name', 'description', 'parameters', 'strict')
+const CUSTOM = members('name', 'description')
 
 /** Fields that change nothing where they have this value, which SDKs like to send. */
 const NEUTRAL_VALUES: Readonly<Record<string, unknown>> = { logprobs: false, store: false }

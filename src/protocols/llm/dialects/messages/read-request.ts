@@ -34,11 +34,25 @@ const READ: ReadonlySet<string> = new Set(
 )
 
 /** The same inside of tools, messages and blocks. */
-const TOOL = members('type name description input_schema strict cache_control')
-const MESSAGE = members('role content')
+const TOOL = members('type', 'name', 'description', 'input_schema', 'strict', 'cache_control')
+const MESSAGE = members('role', 'content')
 const BLOCK = members(
-  `type text citations source title context id name input tool_use_id content is_error thinking
-  signature data cache_control`,
+  'type',
+  'text',
+  'citations',
+  'source',
+  'title',
+  'context',
+  'id',
+  'name',
+  'input',
+  'tool_use_id',
+  'content',
+  'is_error',
+  'thinking',
+  'signature',
+  'data',
+  'cache_control',
 )
 
 /** What belongs to one provider's account and cannot be had from another. */

@@ -82,7 +82,10 @@ class MessageHandler implements EventHandler {
         const opened = sink.open({ kind: 'toolCall', id: str(id), name: str(name) })
         this.#blocks.set(index, opened)
         if (Object.keys(obj(input)).length > 0) this.#inputs.set(opened, JSON.stringify(input))
+        return
       }
+      default:
+        sink.dropped.add(`content: ${str(block['type'])}`)
     }
   }
 
@@ -103,6 +106,8 @@ class MessageHandler implements EventHandler {
         sink.sign(block, { maker: this.#maker, value: str(delta['signature']) })
         return
       }
+      case 'citations_delta':
+        sink.dropped.add('citations')
     }
   }
 

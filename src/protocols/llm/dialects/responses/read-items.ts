@@ -17,11 +17,32 @@ export interface ItemReading {
 
 /** What is read below, or says nothing to another provider; any other member is dropped by its name. */
 const ITEM = members(
-  `type id status role content call_id name arguments input output summary encrypted_content
-  created_by`,
+  'type',
+  'id',
+  'status',
+  'role',
+  'content',
+  'call_id',
+  'name',
+  'arguments',
+  'input',
+  'output',
+  'summary',
+  'encrypted_content',
+  'created_by',
 )
 const PART = members(
-  `type text refusal annotations logprobs image_url detail file_data file_url filename input_audio`,
+  'type',
+  'text',
+  'refusal',
+  'annotations',
+  'logprobs',
+  'image_url',
+  'detail',
+  'file_data',
+  'file_url',
+  'filename',
+  'input_audio',
 )
 
 /** One item of `input`; undefined where it was dropped. */

@@ -108,7 +108,7 @@ function readReasoning(reasoning: Fields | undefined): Reasoning | undefined {
   return { mode, effort, isVisible: summary !== undefined }
 }
 
-const TOOL = members('type name description parameters strict')
+const TOOL = members('type', 'name', 'description', 'parameters', 'strict')
 
 function readTools(body: Fields, dropped: Dropped): readonly Tool[] {
   const tools: Tool[] = []

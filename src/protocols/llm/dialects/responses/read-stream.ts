@@ -64,6 +64,9 @@ class ResponseHandler implements EventHandler {
       case 'response.reasoning_summary_part.added':
         if (this.#open.get(item)?.hasText) this.#write(item, '\n\n', sink)
         return
+      case 'response.output_text.annotation.added':
+        sink.dropped.add('annotations')
+        return
       case 'response.completed':
       case 'response.incomplete':
         this.#finish(obj(data['response']), sink)
@@ -101,7 +104,7 @@ class ResponseHandler implements EventHandler {
       this.#add(key, sink.open({ kind: 'toolCall', id: str(call_id), name: str(name) }))
     } else if (item['type'] === 'reasoning') {
       this.#add(key, sink.open({ kind: 'reasoning', isRedacted: false }))
-    }
+    } else if (item['type'] !== 'message') sink.dropped.add(`output: ${str(item['type'])}`)
   }
 
   #endItem(key: string, item: Fields, sink: EventSink): void {
