@@ -2,6 +2,7 @@ import type { Reply } from '../../exchange/reply.ts'
 import { type Collected, collect } from './collect.ts'
 import { consentReply, opensUrls } from './consent.ts'
 import { CODES, errorReply, jsonReply } from './errors.ts'
+import { exactJson } from './exact-json.ts'
 import { mergeDiscover, mergeInitialize } from './handshake.ts'
 import { filterList, itemSteps, mergeSteps, readCursor, type ShowsItem } from './lists.ts'
 import { type ClientMessage, readServerMessage } from './message.ts'
@@ -98,7 +99,7 @@ export function gatherHandshake<P>(serving: Serving<P>, message: ClientMessage, 
   const { plan, exchange, sendings } = serving
   const [only, ...others] = plan.servers
   if (only === undefined) return
-  const initialize = plan.keepsInitialize ? JSON.stringify(message.params) : undefined
+  const initialize = plan.keepsInitialize ? exactJson(message.params) : undefined
   if (others.length === 0) {
     const isInitialize = message.method === 'initialize'
     const relay = new Relay(serving, {

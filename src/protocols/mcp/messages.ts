@@ -114,6 +114,8 @@ function backTo(message: ClientMessage) {
   }
   if (message.method !== 'notifications/progress') return undefined
   const { progressToken } = message.params
+  // Those that the gateway gave out are strings.
+  if (typeof progressToken !== 'string') return undefined
   const found = idFromClient(JSON.stringify(progressToken))
   if (found === undefined) return undefined
   const text = replaceIn(message.text, [[['params', 'progressToken'], found.raw]])
