@@ -102,6 +102,24 @@ describe('rules at endpoints that are not translated', () => {
     assert.equal(openai.arrived.length, 0)
   })
 
+  it('about models read the deployment in a path, and so does the provider', async () => {
+    await serve({ backend: deny("llm.requestModel == 'gpt-y'") })
+    const at = (model: string, end: string) => `/openai/deployments/${model}/${end}`
+    for (const end of ['chat/completions', 'images/generations']) {
+      const path = at('gpt-x', end)
+      assert.equal((await call(CHAT, { path: at('gpt-y', end) })).status, 403)
+      await call('{"model":"gpt-y","seed":1.0,"messages":[{}]}', { path })
+      await call('{"seed":1.0,"messages":[{}]}', { path })
+      await call('{"model":"gpt-x","seed":1.0,"messages":[{}]}', { path })
+      const sent = openai.arrived.splice(0).map(({ body }) => body)
+      assert.equal(sent.length, 3)
+      for (const body of sent) {
+        assert.equal((JSON.parse(body) as { readonly model: string }).model, 'gpt-x', body)
+        assert.match(body, /"seed":1\.0/)
+      }
+    }
+  })
+
   it('about anything else do not', async () => {
     await serve({ backend: deny("llm.provider == 'x'") })
     await call(CHAT, { path: '/v1/batches' })

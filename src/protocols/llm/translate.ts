@@ -2,6 +2,7 @@ import { CompletionText, textsOf } from './completion.ts'
 import type {
   Dialect,
   DialectName,
+  ParsedBody,
   ProviderHalf,
   Read,
   StreamReader,
@@ -12,7 +13,7 @@ import { invalidRequest, type LlmError } from './error.ts'
 import { type Guard, type GuardRule, isRemote } from './guards/guard-rule.ts'
 import { guardPartsLater, HeldReader } from './guards/held-response.ts'
 import { EventGuard } from './guards/response-guard.ts'
-import { joinBytes } from './json.ts'
+import { isObject, joinBytes, parseJson } from './json.ts'
 import { cutEvent, isLong } from './long-events.ts'
 import type { NeutralRequest, NeutralResponse, Part, StreamEvent } from './neutral.ts'
 import { passThrough } from './pass-through.ts'
@@ -74,7 +75,7 @@ function translate(
   const read = from.client?.readRequest(bytes, {
     maker: `unmarked ${from.name}`,
     now,
-    parsed: options.described?.body,
+    parsed: namedBy(options, bytes),
   })
   if (read === undefined || !read.ok) return read as Read<never>
   const neutral = withoutIdleChoice(read.value)
@@ -103,6 +104,16 @@ function translate(
       openStream: () => call.openStream(),
     },
   }
+}
+
+/** With the model that the path names: it is what rules have judged, whatever the body says. */
+function namedBy(
+  { endpoint, described }: TranslateOptions,
+  bytes: Uint8Array,
+): ParsedBody | undefined {
+  if (endpoint?.model === undefined) return described?.body
+  const body = described?.body ?? parseJson(bytes).value
+  return isObject(body) ? { ...body, model: endpoint.model } : undefined
 }
 
 /** A choice among tools of which none is left, which providers reject. */
