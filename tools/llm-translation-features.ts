@@ -35,6 +35,10 @@ const COMPLETIONS: readonly Feature[] = [
   },
   { what: 'function tools', fields: { tools: [chatTool] } },
   { what: 'custom tools', fields: { tools: [{ type: 'custom', custom: { name: 'f' } }] } },
+  {
+    what: '`format` of custom tools',
+    fields: { tools: [{ type: 'custom', custom: { name: 'f', format: { type: 'grammar' } } }] },
+  },
   { what: '`tool_choice`', fields: { tools: [chatTool], tool_choice: 'required' } },
   {
     what: '`parallel_tool_calls: false`',
@@ -47,6 +51,17 @@ const COMPLETIONS: readonly Feature[] = [
   {
     what: 'images by URL',
     fields: chatUser({ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }),
+  },
+  {
+    what: '`detail` of images',
+    fields: chatUser({
+      type: 'image_url',
+      image_url: { url: `data:image/png;base64,${PNG}`, detail: 'low' },
+    }),
+  },
+  {
+    what: '`name` of messages',
+    fields: { messages: [{ role: 'user', name: 'a', content: 'b' }] },
   },
   {
     what: 'PDF files as data',
@@ -97,6 +112,10 @@ const RESPONSES: readonly Feature[] = [
   { what: '`instructions`', fields: { instructions: 'a' } },
   { what: 'function tools', fields: { tools: [tool] } },
   { what: 'custom tools', fields: { tools: [{ type: 'custom', name: 'f' }] } },
+  {
+    what: '`format` of custom tools',
+    fields: { tools: [{ type: 'custom', name: 'f', format: { type: 'grammar' } }] },
+  },
   { what: 'built-in tools (`web_search`, …)', fields: { tools: [{ type: 'web_search' }] } },
   {
     what: 'items of built-in tools',
@@ -159,6 +178,10 @@ const MESSAGES: readonly Feature[] = [
   {
     what: 'server tools (`web_search_…`)',
     fields: { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
+  },
+  {
+    what: '`defer_loading`, `input_examples`, … of tools',
+    fields: { tools: [{ ...claudeTool, defer_loading: true }] },
   },
   {
     what: '`disable_parallel_tool_use`',

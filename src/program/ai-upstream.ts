@@ -33,17 +33,30 @@ export function aiUpstream(
       return router && listModels(router, exchange, startedAt)
     }
     if (endpoint?.dialect === 'responses') return openStateful(endpoint, exchange)
-    return endpoint === undefined ? unread(exchange) : new ModelCall(endpoint)
+    if (endpoint === undefined) return unread(exchange)
+    return endpoint.operation === 'other' ? openOther(endpoint, exchange) : new ModelCall(endpoint)
   }
 
   /** Whether a request may pass that does not say which model it is for. */
   const unread = (exchange: Exchange): Reply | undefined => {
     if (router !== undefined) return NOT_SERVED
+    return isGuarded(exchange) ? UNREAD_MODEL : undefined
+  }
+
+  const isGuarded = (exchange: Exchange): boolean => {
+    if (allowed.some((one) => isBelow(exchange.path, one))) return false
     const isCounted = exchange.usageLimits.length > 0
-    const isGuarded = readsModel || isCounted || allowedModels(exchange) !== undefined
-    return isGuarded && !allowed.some((one) => isBelow(exchange.path, one))
-      ? UNREAD_MODEL
-      : undefined
+    return readsModel || isCounted || allowedModels(exchange) !== undefined
+  }
+
+  /** Bytes pass unless the model decides about them; then it must be known. */
+  const openOther = (endpoint: Endpoint, exchange: Exchange): ModelCall | Reply | undefined => {
+    if (router === undefined && !isGuarded(exchange)) return undefined
+    const { headers } = exchange.request
+    const isForm = /^\s*multipart\b/i.test(headers.get('content-type') ?? '')
+    // What they use is not told in tokens.
+    const isCounted = exchange.usageLimits.some(({ measure }) => measure !== 'requests')
+    return isForm || isCounted ? UNREAD_MODEL : new ModelCall(endpoint)
   }
 
   /** Of the dialect whose providers store what clients name by ids. */

@@ -81,27 +81,43 @@ function sentTo({ options }: CallTarget, params: JsonObject): JsonObject {
 function outputOf(sent: JsonObject, entry: CatalogEntry | undefined): number {
   const max = entry?.maxOutputTokens ?? Number.POSITIVE_INFINITY
   const assumed = Number.isFinite(max) ? max : ASSUMED_OUTPUT
-  const choices = positive(sent.n) ?? 1
-  return Math.min(saidOutput(sent) ?? assumed, max) * choices
+  return Math.min(saidOutput(sent) ?? assumed, max) * choicesOf(sent)
 }
 
-/** The limit that the request sets itself, in any of the languages. */
+/** Each of the responses to one prompt may be as long as the limit. */
+function choicesOf(sent: JsonObject): number {
+  return largest([sent.n, ...inConfig(sent, 'candidateCount', 'candidate_count')]) ?? 1
+}
+
+/** The limit that the request sets itself: of several the largest, whichever the provider reads. */
 function saidOutput(params: JsonObject): number | undefined {
-  const { generationConfig, generation_config, inferenceConfig } = params
-  return (
-    positive(params.max_completion_tokens) ??
-    positive(params.max_tokens) ??
-    positive(params.max_output_tokens) ??
-    positive(memberOf(generationConfig ?? generation_config, 'maxOutputTokens')) ??
-    positive(memberOf(generationConfig ?? generation_config, 'max_output_tokens')) ??
-    positive(memberOf(inferenceConfig, 'maxTokens'))
-  )
+  return largest([
+    params.max_completion_tokens,
+    params.max_tokens,
+    params.max_output_tokens,
+    ...inConfig(params, 'maxOutputTokens', 'max_output_tokens'),
+    memberOf(params.inferenceConfig, 'maxTokens'),
+  ])
+}
+
+/** Members that Gemini has below the others, in both spellings. */
+function inConfig(params: JsonObject, ...names: readonly string[]): (Value | undefined)[] {
+  const { generationConfig, generation_config } = params
+  const configs = [generationConfig, generation_config]
+  return configs.flatMap((config) => names.map((name) => memberOf(config, name)))
 }
 
 function memberOf(value: Value | undefined, name: string): Value | undefined {
   return typeof value === 'object' && value !== null ? (value as JsonObject)[name] : undefined
 }
 
-function positive(value: Value | undefined): number | undefined {
-  return typeof value === 'number' && value > 0 ? value : undefined
+/** Undefined: none of them is a number above zero. */
+function largest(values: readonly (Value | undefined)[]): number | undefined {
+  let found: number | undefined
+  for (const value of values) {
+    if (typeof value !== 'number' && typeof value !== 'bigint') continue
+    const own = Number(value)
+    if (own > (found ?? 0)) found = own
+  }
+  return found
 }

@@ -55,8 +55,11 @@ export function costOf(cost: Cost): JsonObject {
   }
 }
 
-/** A Reply says what is wrong with it. */
-export function readObject(bytes: Uint8Array, form?: JsonForm): JsonObject | Reply {
+/** A Reply says what is wrong with it; a body may have the members of one. */
+export function readObject(
+  bytes: Uint8Array,
+  form?: JsonForm,
+): { readonly object: JsonObject } | Reply {
   const allowance = { left: READING_FUEL }
   const text = decodeUtf8(bytes)
   if (text === undefined) return invalid('The body is not valid UTF-8.')
@@ -65,7 +68,7 @@ export function readObject(bytes: Uint8Array, form?: JsonForm): JsonObject | Rep
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     return invalid('The body is not a JSON object, or has a duplicate field.')
   }
-  return body as JsonObject
+  return { object: body as JsonObject }
 }
 
 const TOO_COSTLY = {

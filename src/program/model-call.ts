@@ -11,10 +11,11 @@ import type { ProviderOptions } from '../protocols/llm/schema.ts'
 import type { StateMaps, TranslatedCall, Translator } from '../protocols/llm/translator.ts'
 import type { Usage } from '../protocols/llm/usage.ts'
 import { budgetUnits, entryOf, estimateOf, isPriced, UNPRICED } from './call-estimate.ts'
+import { isReply, refused, UNCHANGEABLE, UNENRICHED, UNGUARDED, UNNAMED } from './call-replies.ts'
 import { type ComputedField, computeFields, type FieldValues } from './computed-fields.ts'
 import { addressingEdit, chooseTranslator, pathFor } from './model-addressing.ts'
-import { attributesOf, costOf, invalid, readObject, refused, tokensOf } from './model-attributes.ts'
-import { calledModel, promptsOf, setsFields, withMarks } from './model-changes.ts'
+import { attributesOf, costOf, invalid, readObject, tokensOf } from './model-attributes.ts'
+import { calledModel, changesBodies, promptsOf, setsFields, withMarks } from './model-changes.ts'
 import { guardRequest, guardRequestLater, guardsOf } from './model-guards.ts'
 import type { ModelPrices, PricedCall } from './model-prices.ts'
 import { ModelResponse } from './model-response.ts'
@@ -94,8 +95,9 @@ export class ModelCall {
     if (this.#isState) return this.#readState(bytes, exchange)
     // Rules and the provider must not read different things.
     const form = { isOrdinary: false }
-    const body = readObject(bytes, form)
-    if (isReply(body)) return body
+    const parsed = readObject(bytes, form)
+    if (!('object' in parsed)) return parsed
+    const body = parsed.object
     // Most bodies are the same to both, and are parsed once.
     const read = this.#dialect.describe(bytes, this.endpoint, form.isOrdinary ? body : undefined)
     if (!read.ok) return refused(read.error)
@@ -116,8 +118,9 @@ export class ModelCall {
     const { model = '' } = this.state ?? {}
     const type = exchange?.request.headers.get('content-type') ?? 'application/json'
     const isJson = bytes.length > 0 && !/^multipart\/form-data\b/i.test(type)
-    const body = isJson ? readObject(bytes) : {}
-    if (isReply(body)) return body
+    const parsed = isJson ? readObject(bytes) : { object: {} }
+    if (!('object' in parsed)) return parsed
+    const body = parsed.object
     this.state?.openBody(body)
     if (this.state?.unknown !== undefined) return unknownState(this.state.unknown)
     const { search = '', path = '' } = exchange?.request ?? {}
@@ -175,8 +178,11 @@ export class ModelCall {
     const { model, usage, completion } = response?.summary ?? {}
     if (usage !== undefined) this.priced = this.#price(model, usage)
     // What no provider served cost nothing.
-    const isSuccess = exchange.status >= 200 && exchange.status < 300
-    const isServed = response !== undefined && (isSuccess || response.isRejected)
+    const { status, reason } = exchange
+    const isSuccess = status >= 200 && status < 300
+    // Nobody knows what a provider makes of a call that its client gave up.
+    const isGivenUp = status === 0 && (reason === 'client-gone' || reason === 'draining')
+    const isServed = response !== undefined && (isSuccess || isGivenUp || response.isRejected)
     exchange.llm = {
       ...(exchange.llm ?? this.attributes),
       ...(model === undefined ? {} : { responseModel: model }),
@@ -243,6 +249,9 @@ export class ModelCall {
     const isGuarded = guards.response.length > 0 && operation === 'generate'
     if (guards.response.length > 0 && (this.#isState || operation === 'compact')) return UNGUARDED
     if (guards.request.length > 0 && this.#isState && this.#bytes.length > 0) return UNGUARDED
+    const isGuardedAtAll = guards.request.length + guards.response.length > 0
+    if (operation === 'other' && (isGuardedAtAll || changesBodies(options, computed)))
+      return UNCHANGEABLE
     const translator = chooseTranslator(client, access.dialects(options), isGuarded)
     if (translator === undefined && isGuarded) return UNGUARDED
     if (translator === undefined || !this.#isTranslatable(translator)) {
@@ -388,12 +397,4 @@ interface SentBody {
 /** Bytes of a call whose texts are searched in one turn. */
 const MAX_GUARDED_AT_ONCE = 1 << 16
 
-/** A body of a call has no member `reason` beside these, and a Reply always has one. */
-function isReply(guarded: object): guarded is Reply {
-  return 'reason' in guarded && 'status' in guarded
-}
-
-const UNGUARDED = invalid('Responses of this API cannot be guarded.', 'unsupported_endpoint')
-const UNNAMED = invalid('The model of this call cannot be determined.', 'model_not_found')
-const UNENRICHED = invalid('Messages cannot be added to calls to this API.', 'unsupported_endpoint')
 const ENRICHED: ReadonlySet<Operation> = new Set(['generate', 'countTokens'])

@@ -58,6 +58,18 @@ export function setsFields({ defaults, overrides, prompts }: ProviderOptions): b
   return defaults !== undefined || overrides !== undefined || prompts !== undefined
 }
 
+/** Whether calls to endpoints that are only passed on would miss something of it. */
+export function changesBodies(
+  { defaults = {}, overrides = {}, prompts }: ProviderOptions,
+  { model: _, ...computed }: FieldValues,
+): boolean {
+  return prompts !== undefined || [defaults, overrides, computed].some(hasMembers)
+}
+
+function hasMembers(value: unknown): boolean {
+  return Object.keys(value as object).length > 0
+}
+
 /**
  * The model that a provider is called for; undefined: as the client named it, and empty: it cannot
  * be computed.

@@ -5,6 +5,7 @@ import { type Reply, reply } from '../exchange/reply.ts'
 import type { ResponseDraft } from '../exchange/response-draft.ts'
 import type { Dialect, Read, ResponseSummary } from '../protocols/llm/dialect.ts'
 import type { LlmError } from '../protocols/llm/error.ts'
+import { droppedText } from '../protocols/llm/parts.ts'
 import type {
   StreamTranslator,
   TranslatedCall,
@@ -75,10 +76,11 @@ export class ModelResponse {
     return this.isStream && !this.#hasEnded
   }
 
-  /** Of the request and of the response. */
-  get dropped(): readonly string[] {
-    const later = this.#stream?.dropped
-    return later === undefined ? this.#dropped : [...new Set([...this.#dropped, ...later])]
+  /** Of the request and of the response, as the log tells it; empty: nothing was. */
+  get dropped(): string {
+    const later = this.#stream?.dropped ?? []
+    if (this.#dropped.length + later.length === 0) return ''
+    return droppedText([...new Set([...this.#dropped, ...later])])
   }
 
   /** Reads what passes and leaves it as it is; undefined: nothing is read in this way. */
@@ -168,7 +170,7 @@ export class ModelResponse {
     if (isStream && !isEventStream(draft)) return UNREADABLE
     const type = isStream ? 'text/event-stream' : 'application/json'
     const set = [{ name: 'content-type', value: type }]
-    if (this.#dropped.length > 0) set.push({ name: DROPPED, value: this.#dropped.join(', ') })
+    if (this.#dropped.length > 0) set.push({ name: DROPPED, value: droppedText(this.#dropped) })
     draft.change(headerEdit({ set }))
     return undefined
   }
@@ -248,7 +250,7 @@ export class ModelResponse {
     this.#summary = value
     this.#dropped = [...new Set([...this.#dropped, ...value.dropped])]
     const set = value.headers.map(([name, text]) => ({ name, value: text }))
-    if (this.#dropped.length > 0) set.push({ name: DROPPED, value: this.#dropped.join(', ') })
+    if (this.#dropped.length > 0) set.push({ name: DROPPED, value: droppedText(this.#dropped) })
     draft.change(headerEdit({ set }))
     return value.body
   }

@@ -23,6 +23,7 @@ const OPERATIONS = {
   compact: 'chat',
   embed: 'embeddings',
   rerank: 'rerank',
+  other: 'other',
   models: 'chat',
   state: 'state',
 } as const
@@ -98,7 +99,6 @@ export function modelFields({ call, sentAt }: RequestState): AccessRecord {
   const { response, providerName, endpoint, model, priced } = call
   const { usage, model: responseModel } = response?.summary ?? {}
   const first = response?.firstTokenAt ?? 0
-  const dropped = response?.dropped ?? []
   return {
     'gen_ai.operation.name': OPERATIONS[endpoint.operation],
     'gen_ai.provider.name': providerName || undefined,
@@ -107,10 +107,11 @@ export function modelFields({ call, sentAt }: RequestState): AccessRecord {
     'gen_ai.usage.input_tokens': usage?.input,
     'gen_ai.usage.output_tokens': usage?.output,
     'gen_ai.usage.cache_read.input_tokens': usage?.cacheRead || undefined,
+    'gen_ai.usage.cache_creation.input_tokens': usage?.cacheWrite || undefined,
     'gen_ai.usage.reasoning.output_tokens': usage?.reasoning || undefined,
     'llm.cost': priced?.cost && formatDollars(priced.cost.total),
     'llm.time_to_first_token': first > 0 ? new Milliseconds(first - sentAt) : undefined,
-    'llm.dropped': dropped.length > 0 ? dropped.join(', ') : undefined,
+    'llm.dropped': response?.dropped || undefined,
   }
 }
 

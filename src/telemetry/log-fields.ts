@@ -51,7 +51,8 @@ export const LOG_FIELDS = [
   { name: 'protocol', meaning: '`tcp` if it is not an HTTP request', example: 'tcp' },
   {
     name: 'gen_ai.operation.name',
-    meaning: 'for a model call, the operation: `chat`, `embeddings`, `rerank`, `count-tokens`',
+    meaning:
+      'for a model call, the operation: `chat`, `embeddings`, `rerank`, `count-tokens`, `state`, `other`',
     example: 'chat',
   },
   { name: 'gen_ai.provider.name', meaning: 'the vendor of the provider', example: 'openai' },
@@ -79,6 +80,11 @@ export const LOG_FIELDS = [
     name: 'gen_ai.usage.cache_read.input_tokens',
     meaning: 'prompt tokens that were read from the cache of the provider',
     example: '1024',
+  },
+  {
+    name: 'gen_ai.usage.cache_creation.input_tokens',
+    meaning: 'prompt tokens that were written to the cache of the provider',
+    example: '512',
   },
   {
     name: 'gen_ai.usage.reasoning.output_tokens',

@@ -180,6 +180,36 @@ describe('llm', () => {
       assert.match(one.arrived[0]?.body ?? '', /"seed":12345678901234567890\b/)
     })
 
+    it('are named by other endpoints too, which pass as they are', async () => {
+      const keys = [{ key: 'team-b', allowedModels: ['b'] }]
+      await serve({
+        policies: { apiKey: { mode: 'Optional', keys } },
+        models: [
+          { name: 'a', provider: 'openAI', params: params(one) },
+          { name: 'b', provider: 'openAI', params: params(two, { model: 'real-b' }) },
+          { name: 'c', provider: 'anthropic', params: params(anthropic) },
+          { name: 'd', provider: 'openAI', params: params(one), overrides: { store: false } },
+        ],
+      })
+      const post = async (path: string, body: string, headers = {}) => {
+        const url = `http://127.0.0.1:${port}${path}`
+        return (await fetch(url, { method: 'POST', body, headers })).status
+      }
+      const images = '/v1/images/generations'
+      await post(images, '{"model":"a","n":1.0,"prompt":"a cat"}')
+      assert.equal(one.arrived[0]?.url, images)
+      assert.equal(one.arrived[0]?.body, '{"model":"a","n":1.0,"prompt":"a cat"}')
+      await post(images, '{"model":"b","n":1.0}', { authorization: 'Bearer team-b' })
+      assert.equal(two.arrived[0]?.body, '{"model":"real-b","n":1.0}')
+      const key = { authorization: 'Bearer team-b' }
+      assert.equal(await post(images, '{"model":"a"}', key), 403)
+      assert.equal(await post(images, '{"model":"nobody"}'), 404)
+      assert.equal(await post(images, '{"model":"c"}'), 400)
+      assert.equal(await post(images, '{"model":"d"}'), 400)
+      assert.equal(await post('/v1/batches', '{"model":"a"}'), 404)
+      assert.equal(one.arrived.length + two.arrived.length + anthropic.arrived.length, 2)
+    })
+
     it('are listed to those who may use them', async () => {
       await serve({
         policies: {

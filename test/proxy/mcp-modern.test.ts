@@ -193,6 +193,41 @@ describe('MCP without sessions', () => {
     assert.equal(body.result?.cacheScope, 'private')
   })
 
+  it('keeps resources that rules allow to some from caches of others', async () => {
+    const text =
+      '{"jsonrpc":"2.0","id":7,"result":{"resultType":"complete","ttlMs":60000,"cacheScope":"public",' +
+      '"contents":[{"uri":"note://one","text":"1","n":1.0,"cacheScope":"public"}]}}'
+    const http = createServer((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(text)
+    })
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+    const notes = { port: (http.address() as AddressInfo).port, states: [], http }
+    const read = async () => {
+      const response = await fetch(`http://127.0.0.1:${port}/mcp`, {
+        method: 'POST',
+        body: JSON.stringify({
+          ...{ jsonrpc: '2.0', id: 7, method: 'resources/read' },
+          params: { uri: 'note://one', _meta: META },
+        }),
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          'mcp-protocol-version': VERSION,
+          'mcp-method': 'resources/read',
+          'mcp-name': 'note://one',
+        },
+      })
+      return response.text()
+    }
+    await serve({ notes })
+    assert.equal(await read(), text)
+    const rules = [{ allow: "mcp.resource.name == 'note://one'" }]
+    await serve({ notes }, { mcpAuthorization: { rules } })
+    assert.equal(await read(), text.replace('"public"', '"private"'))
+    http.closeAllConnections()
+    http.close()
+  })
+
   it('does not know the methods that this revision removed', async () => {
     for (const servers of [{ files }, { files, search }]) {
       await serve(servers)
@@ -202,9 +237,43 @@ describe('MCP without sessions', () => {
         ['logging/setLevel', { level: 'info' }],
         ['resources/subscribe', { uri: 'note://one' }],
         ['resources/unsubscribe', { uri: 'note://one' }],
+        ['nothing/known', {}],
       ] as const) {
         const { status, body } = await post(method, params)
         assert.deepEqual([status, body.error?.code], [404, -32601], method)
+      }
+    }
+  })
+
+  it('says which revisions there are to clients of another one', async () => {
+    const key = 'io.modelcontextprotocol/protocolVersion'
+    for (const servers of [{ files }, { files, search }]) {
+      await serve(servers)
+      for (const version of ['2027-01-01', 'other']) {
+        for (const method of ['tools/list', 'server/discover']) {
+          const body = {
+            jsonrpc: '2.0',
+            id: 7,
+            method,
+            params: { _meta: { ...META, [key]: version } },
+          }
+          const response = await fetch(`http://127.0.0.1:${port}/mcp`, {
+            method: 'POST',
+            body: JSON.stringify(body),
+            headers: {
+              'content-type': 'application/json',
+              accept: 'application/json, text/event-stream',
+              'mcp-protocol-version': version,
+              'mcp-method': method,
+            },
+          })
+          const { id, error } = (await response.json()) as {
+            readonly id: unknown
+            readonly error?: { readonly code: number; readonly data?: { supported?: unknown } }
+          }
+          const got = [response.status, id, error?.code, error?.data?.supported]
+          assert.deepEqual(got, [400, 7, -32022, [VERSION]], `${method} ${version}`)
+        }
       }
     }
   })

@@ -152,7 +152,9 @@ describe('pages of several servers', async () => {
     const { nextCursor = '' } = (await list()).result ?? {}
     assert.notEqual(nextCursor, '')
     for (const { cursors } of servers) cursors.length = 0
-    for (const forged of ['1', '{"0":"1"}', `${nextCursor.slice(0, -2)}AA`, 'x'.repeat(9_000)]) {
+    const noServer = Buffer.from('[[-1,"1"]]').toString('base64url')
+    const others = ['1', '{"0":"1"}', `${nextCursor.slice(0, -2)}AA`, 'x'.repeat(9_000)]
+    for (const forged of [noServer, ...others]) {
       assert.equal((await list(forged)).error?.code, -32602, forged.slice(0, 60))
     }
     assert.deepEqual(

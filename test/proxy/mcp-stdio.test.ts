@@ -159,6 +159,36 @@ describe('an MCP server on standard streams', () => {
     rmSync(folder, { recursive: true })
   })
 
+  it('is greeted with numbers that a double cannot hold, and told of their progress', async () => {
+    const send = async (message: string, session?: string) => {
+      const response = await fetch(`http://127.0.0.1:${port}/mcp`, {
+        method: 'POST',
+        body: message,
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          ...(session === undefined ? {} : { 'mcp-session-id': session }),
+        },
+      })
+      return { response, text: await response.text() }
+    }
+    const params =
+      '{"protocolVersion":"2025-06-18","clientInfo":{"name":"t","version":"1"},' +
+      '"capabilities":{"experimental":{"x":{"n":9007199254740993}}}}'
+    const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":${params}}`
+    for (const targets of [[stdio()], [stdio(), at('files', files)]]) {
+      await serve({ targets })
+      const { response, text } = await send(initialize)
+      assert.equal(response.status, 200, text)
+      const progress = '{"progressToken":9007199254740993,"progress":1}'
+      const told = await send(
+        `{"jsonrpc":"2.0","method":"notifications/progress","params":${progress}}`,
+        response.headers.get('mcp-session-id') ?? '',
+      )
+      assert.equal(told.response.status, 202, told.text)
+    }
+  })
+
   it('that cannot be started fails alone', async () => {
     const broken = stdio({ cmd: '/nowhere/program' })
     const options = { failureMode: 'FailOpen' }

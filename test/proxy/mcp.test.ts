@@ -206,6 +206,23 @@ describe('several MCP servers behind one endpoint', () => {
     await client.setLoggingLevel('info')
   })
 
+  it('reject a revision that none of them agreed to, as one does', async () => {
+    await serve({ targets: both() })
+    const client = await connect()
+    const session = (client.transport as { sessionId?: string } | undefined)?.sessionId ?? ''
+    const list = { jsonrpc: '2.0', id: 3, method: 'tools/list' }
+    for (const [version, status] of [
+      ['1999-01-01', 400],
+      ['other', 400],
+      ['2025-06-18', 200],
+      ['2025-11-25', 200],
+    ] as const) {
+      const headers = { 'mcp-session-id': session, 'mcp-protocol-version': version }
+      const response = await post(list, headers)
+      assert.equal(response.status, status, `${version}: ${response.text}`)
+    }
+  })
+
   it('link to resources by names that lead back to them', async () => {
     await serve({ targets: both() })
     const client = await connect()

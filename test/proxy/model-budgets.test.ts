@@ -228,6 +228,22 @@ describe('budgets of calls to models', () => {
     assert.equal((await call({ user: 'h', more: { max_tokens: 300 } })).status, 429)
   })
 
+  it('keep what was reserved for a call that its client gives up before the response', async () => {
+    await serve({ tokens: 1_000, per: 'Day', ...KEY })
+    one.behaviour = { hangs: true }
+    const before = one.arrived.length
+    const abort = new AbortController()
+    const sent = call({ user: 'gone', more: { max_tokens: 900 }, signal: abort.signal })
+    await until('the call at the provider', () => one.arrived.length > before)
+    abort.abort()
+    await assert.rejects(sent)
+    one.behaviour = {}
+    const isGone = (line: string) =>
+      line.includes('client-gone') && line.includes('"http.status":0')
+    await until('the end of the call', () => (running?.lines ?? []).some(isGone))
+    assert.equal((await call({ user: 'gone', more: { max_tokens: 300 } })).status, 429)
+  })
+
   it('are for some models alone, if they say so', async () => {
     await serve({ requests: 1, per: 'Day', models: ['gpt-c*'], ...KEY })
     const user = 'i'

@@ -187,6 +187,18 @@ describe('SDKs of vendors', () => {
     assert.equal(record['llm.dropped'], dropped)
   })
 
+  it('are told so whatever they call their fields, and however many they send', async () => {
+    const many = Object.fromEntries(Array.from({ length: 3_000 }, (_, at) => [`field-${at}`, 1]))
+    const odd = { seed: 7, 'a\r\nset-cookie: b': 1, '\u{1f40d}': 1, ...many }
+    const call = { model: 'claude-x', messages: [...HELLO], ...odd }
+    const { response } = await openaiClient().chat.completions.create(call).withResponse()
+    assert.equal(response.headers.get('set-cookie'), null)
+    assert.match(
+      response.headers.get('x-portcullis-dropped') ?? '',
+      /^a\?\?set-cookie: b, \?\?, field-0,.* and \d+ more$/,
+    )
+  })
+
   it('notice a stream that breaks', async () => {
     for (const [model, provider] of [
       ['gpt-x', openai],

@@ -30,6 +30,8 @@ export interface A2aRejection {
   readonly status: number
 }
 
+const ENCODED_SLASH = /%(?:2f|5c)/i
+
 /** What reading a body may cost (cel/values/fuel.ts). */
 const READING_FUEL = 1_000_000
 
@@ -40,6 +42,8 @@ export function readA2a(request: A2aRequest): A2aMessage | A2aRejection {
   }
   const path = decoded(request.path)
   if (path === undefined) return { rejected: 'The path cannot be decoded.', status: 400 }
+  // Whether it separates parts of the path is up to who reads it.
+  if (ENCODED_SLASH.test(request.path)) return rejection('The path has an encoded slash.')
   const isRead = verb === 'GET' || verb === 'HEAD'
   const version = request.header('a2a-version') || queryValue(search, 'A2A-Version') || '0.3'
   const none = { binding: 'HTTP+JSON', version, callbackUrls: [] }
@@ -68,7 +72,7 @@ export function readA2a(request: A2aRequest): A2aMessage | A2aRejection {
     return { rejected: 'The request is not an A2A method call.', status: 400 }
   }
   const method = methodOf(fields.method)
-  const params = paramsOf(method, isObject(fields.params) ? fields.params : {}, {})
+  const params = paramsOf(fields.method, isObject(fields.params) ? fields.params : {}, {})
   if ('rejected' in params) return params
   const isCard = method === 'GetExtendedAgentCard'
   const attributes = { method, binding: 'JSONRPC', version, ...params.read }
@@ -98,8 +102,18 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Methods whose `id` is that of a task. */
-const OF_TASK: ReadonlySet<string> = new Set(['GetTask', 'CancelTask', 'SubscribeToTask'])
+/** Methods whose `id` is that of a task, as they are written: in 1.0 others have ids of their own. */
+const OF_TASK: ReadonlySet<string> = new Set([
+  'GetTask',
+  'CancelTask',
+  'SubscribeToTask',
+  'tasks/get',
+  'tasks/cancel',
+  'tasks/resubscribe',
+  'tasks/pushNotificationConfig/get',
+  'tasks/pushNotificationConfig/list',
+  'tasks/pushNotificationConfig/delete',
+])
 
 /** What rules read of the parameters, in the spellings that agents take. */
 function paramsOf(

@@ -54,9 +54,9 @@ const REST: readonly RestPattern[] = [
   rest('GET', '(?:extendedAgentCard|v1/card)', 'GetExtendedAgentCard'),
 ]
 
-const CARD = /\/\.well-known\/agent(?:-card)?\.json$/
+const CARD = /\/\.well-known\/agent(?:-card)?\.json\/?$/i
 
-/** A request for the card that says what the agent is. */
+/** A request for the card that says what the agent is. `path`: decoded. */
 export function isCardPath(path: string): boolean {
   return CARD.test(path)
 }

@@ -35,6 +35,7 @@ export function addPrompts(
       return geminiPrompts(body, prepend, append)
     case 'embeddings':
     case 'rerank':
+    case 'other':
       return undefined
   }
 }

@@ -11,6 +11,7 @@ export type DialectName =
   | 'converse'
   | 'embeddings'
   | 'rerank'
+  | 'other'
 
 /** One vendor's language: its endpoints, its bodies and streams, its errors, its way to count. */
 export interface Dialect {
@@ -44,6 +45,7 @@ export type Operation =
   | 'compact'
   | 'embed'
   | 'rerank'
+  | 'other'
   | 'models'
   | 'state'
 
@@ -150,6 +152,8 @@ export interface WireResponse {
 
 /** Bytes of a provider's stream in, events out. Bytes may be split anywhere. */
 export interface StreamReader {
+  /** What came that no event can say. */
+  readonly dropped: readonly string[]
   push(bytes: Uint8Array): readonly StreamEvent[]
   /** The body is over. Whatever was not finished by then is an error event. */
   end(): readonly StreamEvent[]

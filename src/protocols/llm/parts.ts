@@ -68,7 +68,38 @@ export class Dropped {
     if (value !== undefined && value !== null) this.#names.add(name)
   }
 
+  /** Notes the members of an object that are not read; `place`: what the object is. */
+  addOthers(place: string, fields: JsonObject, read: ReadonlySet<string>): void {
+    for (const [name, value] of Object.entries(fields)) {
+      if (read.has(name) || value === null || isEmptyList(value)) continue
+      this.#names.add(`${place}.${name}`)
+    }
+  }
+
   get names(): readonly string[] {
     return [...this.#names]
   }
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0
+}
+
+/** The names of members. */
+export function members(...names: readonly string[]): ReadonlySet<string> {
+  return new Set(names)
+}
+
+/** Names that are told; clients that read headers have limits on them. */
+const MAX_TOLD = 32
+const MAX_TOLD_NAME = 64
+
+/** As a header and the log tell it. The names may be a client's own, with any letter in them. */
+export function droppedText(names: readonly string[]): string {
+  const told = names.slice(0, MAX_TOLD).map((name) => {
+    const plain = name.slice(0, MAX_TOLD_NAME + 1).replaceAll(/[^\x20-\x7e]|,/g, '?')
+    return plain.length > MAX_TOLD_NAME ? `${plain.slice(0, MAX_TOLD_NAME - 1)}~` : plain
+  })
+  const others = names.length - told.length
+  return `${told.join(', ')}${others > 0 ? ` and ${others} more` : ''}`
 }

@@ -160,6 +160,18 @@ describe('gemini as a list of JSON', () => {
       assert.equal(stream.isComplete, true)
     }
   })
+
+  it('is counted as a response too: its type is that of JSON, and not of events', () => {
+    const list = (EVENTS['gemini'] ?? []).map(([, data]) => data)
+    for (const space of [undefined, 1]) {
+      const read = call('gemini', '{}', true).response(
+        Buffer.from(JSON.stringify(list, null, space)),
+      )
+      assert.ok(read.ok)
+      assert.deepEqual(summary(read.value.usage), EXPECTED)
+      assert.notEqual(read.value.model, undefined)
+    }
+  })
 })
 
 describe('the end that the gateway makes', () => {

@@ -1,5 +1,5 @@
 import { CompletionTap, completionOf } from './completion.ts'
-import type { Dialect, Read, StreamTap } from './dialect.ts'
+import type { Dialect, DialectName, Read, StreamTap } from './dialect.ts'
 import { invalidRequest, type LlmError } from './error.ts'
 import { encodeJson, isObject, joinBytes, parseJson, setMembers } from './json.ts'
 import { type Fields, list, obj } from './reading.ts'
@@ -10,6 +10,9 @@ import type { StateMaps, StreamTranslator, TranslatedCall, TranslateOptions } fr
 import { UsageEventFilter } from './usage-event-filter.ts'
 
 const NOTHING = new Uint8Array(0)
+
+/** Dialects whose bodies name the model, also if the path of a client does: Azure's deployments. */
+const NAMED_IN_BODIES: ReadonlySet<DialectName> = new Set(['completions', 'other'])
 
 /** Both ends speak one dialect: bytes pass, and what must change is changed in place. */
 export function passThrough(
@@ -23,7 +26,12 @@ export function passThrough(
   const { model: asked, stream, body } = 'ok' in read ? read.value : read
   const model = options.model ?? asked
   const changes: Record<string, unknown> = {}
-  if (endpoint.model === undefined && model !== asked) changes['model'] = model
+  // A path may name the model that rules judge, and the provider goes by the body.
+  const isOther =
+    endpoint.model === undefined
+      ? model !== asked
+      : NAMED_IN_BODIES.has(dialect.name) && model !== body['model']
+  if (isOther) changes['model'] = model
   // Without it a stream does not tell what it cost; the event is taken out for those who did not ask.
   const hidesUsage = dialect.name === 'completions' && stream && !asksForUsage(body)
   if (hidesUsage) {

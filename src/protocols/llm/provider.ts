@@ -30,7 +30,7 @@ export interface CredentialHeader {
 const BEARER: CredentialHeader = { name: 'authorization', prefix: 'Bearer ' }
 
 /** Of what speaks OpenAI's language. */
-const OPENAI: readonly DialectName[] = ['completions', 'responses', 'embeddings']
+const OPENAI: readonly DialectName[] = ['completions', 'responses', 'embeddings', 'other']
 
 const below =
   (base: string): ProviderAccess['path'] =>
@@ -56,8 +56,10 @@ const RECORDS: Readonly<Record<string, ProviderAccess>> = {
       const name = String(providerOverride ?? 'custom')
       return Object.hasOwn(TELEMETRY_NAMES, name) ? String(TELEMETRY_NAMES[name]) : name
     },
-    dialects: ({ formats }) =>
-      formatsOf(formats).flatMap(({ type }) => FORMATS[type.toLowerCase()] ?? []),
+    dialects: ({ formats }) => {
+      const own = formatsOf(formats).flatMap(({ type }) => FORMATS[type.toLowerCase()] ?? [])
+      return own.includes('completions') ? [...own, 'other'] : own
+    },
     ownPath: (dialect, { formats }) =>
       formatsOf(formats).find(({ type }) => FORMATS[type.toLowerCase()] === dialect)?.path,
     path: (path, { dialect }) => `${dialect === 'rerank' ? '/v2' : '/v1'}${path}`,

@@ -30,8 +30,8 @@ export const PROVIDERS: readonly Provider[] = [
   define(
     'vertex',
     'Google Vertex AI.',
-    { projectId: text('The project.'), region: text('The region.').optional() },
-    ({ region }) => {
+    { projectId: text('The project.'), region: text('The region. Default: `global`.').optional() },
+    ({ region = 'global' }) => {
       if (region === 'global') return 'aiplatform.googleapis.com'
       // Places that are no regions, as `eu`, have hosts of another form.
       return /^[a-z]+-[a-z]+\d+$/.test(String(region))

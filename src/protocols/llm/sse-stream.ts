@@ -4,11 +4,14 @@ import type { StreamReader } from './dialect.ts'
 import type { LlmError } from './error.ts'
 import { isObject, parseJsonText } from './json.ts'
 import type { BlockStart, FinishReason, Signature, StreamEvent } from './neutral.ts'
+import { Dropped } from './parts.ts'
 import type { Fields } from './reading.ts'
 
 /** Where a reader puts the events that it makes, and the blocks that it has opened. */
 export class EventSink {
   events: StreamEvent[] = []
+  /** What no event can say. */
+  readonly dropped = new Dropped()
   /** Nothing follows: the end or an error has been. */
   isOver = false
   #next = 0
@@ -87,6 +90,9 @@ export function sseStreamReader(handler: EventHandler): StreamReader {
   const sse = new SseReader()
   const sink = new EventSink()
   return {
+    get dropped() {
+      return sink.dropped.names
+    },
     push(bytes) {
       const { comments } = sse
       for (const { event, data } of sse.push(bytes)) {

@@ -2,6 +2,7 @@ import { CompletionText, textsOf } from './completion.ts'
 import type {
   Dialect,
   DialectName,
+  ParsedBody,
   ProviderHalf,
   Read,
   StreamReader,
@@ -12,7 +13,7 @@ import { invalidRequest, type LlmError } from './error.ts'
 import { type Guard, type GuardRule, isRemote } from './guards/guard-rule.ts'
 import { guardPartsLater, HeldReader } from './guards/held-response.ts'
 import { EventGuard } from './guards/response-guard.ts'
-import { joinBytes } from './json.ts'
+import { isObject, joinBytes, parseJson } from './json.ts'
 import { cutEvent, isLong } from './long-events.ts'
 import type { NeutralRequest, NeutralResponse, Part, StreamEvent } from './neutral.ts'
 import { passThrough } from './pass-through.ts'
@@ -74,10 +75,10 @@ function translate(
   const read = from.client?.readRequest(bytes, {
     maker: `unmarked ${from.name}`,
     now,
-    parsed: options.described?.body,
+    parsed: namedBy(options, bytes),
   })
   if (read === undefined || !read.ok) return read as Read<never>
-  const neutral = read.value
+  const neutral = withoutIdleChoice(read.value)
   const names = new ToolNames(neutral, to.maxToolName)
   const written = to.writeRequest(names.fit(neutral), {
     model: options.model ?? neutral.model,
@@ -102,6 +103,28 @@ function translate(
       },
       openStream: () => call.openStream(),
     },
+  }
+}
+
+/** With the model that the path names: it is what rules have judged, whatever the body says. */
+function namedBy(
+  { endpoint, described }: TranslateOptions,
+  bytes: Uint8Array,
+): ParsedBody | undefined {
+  if (endpoint?.model === undefined) return described?.body
+  const body = described?.body ?? parseJson(bytes).value
+  return isObject(body) ? { ...body, model: endpoint.model } : undefined
+}
+
+/** A choice among tools of which none is left, which providers reject. */
+function withoutIdleChoice(request: NeutralRequest): NeutralRequest {
+  const { tools, toolChoice, dropped } = request
+  if (toolChoice === undefined || tools.length > 0) return request
+  const isLost = toolChoice.kind === 'any' || toolChoice.kind === 'tool'
+  return {
+    ...request,
+    toolChoice: undefined,
+    dropped: isLost ? [...dropped, 'tool_choice'] : dropped,
   }
 }
 
@@ -232,7 +255,7 @@ class TranslatedStream implements StreamTranslator {
   }
 
   get dropped(): readonly string[] {
-    return this.#writer.dropped
+    return [...this.#reader.dropped, ...this.#writer.dropped]
   }
 
   push(bytes: Uint8Array): Uint8Array {

@@ -27,6 +27,7 @@ export function arrangeTurns(
   const turns: Message[] = []
   for (const { role, parts } of request.messages) {
     const kept = parts.filter((part) => isKept(part, maker, dropped))
+    if (kept.some(hasDetail)) dropped.add('image detail')
     if (kept.length === 0) continue
     if (role !== 'system' || hasSystemRole) turns.push({ role, parts: kept })
     else {
@@ -52,6 +53,12 @@ function withUser(system: TextPart[], messages: readonly Message[], dropped: Dro
 
 function hasText({ text }: { readonly text: string }): boolean {
   return text.trim() !== ''
+}
+
+/** OpenAI's alone: how closely to look at an image. */
+function hasDetail(part: Part): boolean {
+  if (part.kind === 'toolResult') return part.parts.some(hasDetail)
+  return part.kind === 'image' && (part.detail ?? 'auto') !== 'auto'
 }
 
 /** Text of white space alone is rejected, and so is reasoning that another provider signed. */

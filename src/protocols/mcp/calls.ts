@@ -196,8 +196,11 @@ function send<P>(
   const text = replaceIn(message.text, [...renamed, ...opened, ...answered])
   const { server } = named
   const isChanged = plan.names.isPrefixed || state.isUsed
+  // What a rule allowed this client to read is not for all who share a cache.
+  const isPrivate = state.isUsed && plan.rules.isGuarded && message.method === 'resources/read'
   const change = (own: string) => {
-    const sealed = state.isUsed ? state.seal(own) : own
+    const whole = isPrivate ? keptPrivate(own) : own
+    const sealed = state.isUsed ? state.seal(whole) : whole
     if (!plan.names.isPrefixed) return sealed
     return rewriteForClient(readKnownMessage(sealed), server, plan.names)
   }
@@ -210,6 +213,11 @@ function send<P>(
   const sent = sentTo(serving, { ...message, text }, server, header)
   const own = plan.servers[server]
   if (own !== undefined) sendings.add(own.send(permit, exchange, sent, relay))
+}
+
+function keptPrivate(text: string): string {
+  if (readServerMessage(text).kind !== 'response') return text
+  return replaceIn(text, [[['result', 'cacheScope'], '"private"']])
 }
 
 const STATE = 'mcp-request-state'

@@ -1,4 +1,4 @@
-import { readServerMessage, readServerSteps, type ServerMessage } from './message.ts'
+import { idKey, readServerMessage, readServerSteps, type ServerMessage } from './message.ts'
 import { failureBy, type McpServer, type SentMessage, type ServerFailure } from './server.ts'
 import { inTurns, type Serving } from './serving.ts'
 
@@ -18,6 +18,7 @@ export function collect<P>(
   serving: Serving<P>,
   message: SentMessage,
 ): Promise<Collected> {
+  const key = idKey(message.id)
   return new Promise((resolve) => {
     let session: string | undefined
     let isOver = false
@@ -28,7 +29,8 @@ export function collect<P>(
       resolve(collected)
     }
     const take = (received: ServerMessage) => {
-      if (isOver || received.kind !== 'response' || received.id !== message.id) return
+      if (isOver || received.kind !== 'response' || received.id === undefined) return
+      if (idKey(received.id) !== key) return
       over({ ok: true, message: received, session })
       // What a server still sends after its response is for nobody.
       queueMicrotask(() => sending.stop())

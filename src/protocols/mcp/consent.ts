@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { HeaderEdit } from '../../exchange/header-edit.ts'
 import type { Reply } from '../../exchange/reply.ts'
 import { CODES, errorReply, jsonReply } from './errors.ts'
+import { exactJson } from './exact-json.ts'
 import { claimedVersion } from './header-check.ts'
 import { type ClientMessage, isObject } from './message.ts'
 import { isModern } from './revisions.ts'
@@ -81,5 +82,5 @@ export function withoutConsent({ params }: ClientMessage): string | undefined {
   const { inputResponses } = params
   if (!isObject(inputResponses) || !(CONSENT in inputResponses)) return undefined
   const { [CONSENT]: _, ...others } = inputResponses
-  return JSON.stringify(others)
+  return exactJson(others)
 }

@@ -5,10 +5,13 @@ import { reply } from '../../exchange/reply.ts'
 import { callerOf } from '../caller.ts'
 import { consentForm } from './consent.ts'
 import { CODES, errorReply } from './errors.ts'
+import { claimedVersion } from './header-check.ts'
 import { isLegacy, openStream, postToStream } from './legacy.ts'
 import { listenToAll } from './listen.ts'
+import type { ClientMessage } from './message.ts'
 import { serveMessage } from './messages.ts'
 import { recording } from './recording.ts'
+import { HANDSHAKE_REVISIONS, isModern } from './revisions.ts'
 import { envelopeOf } from './sent.ts'
 import type { Sending } from './server.ts'
 import { type EndpointPlan, type McpResponder, Sendings, type Serving } from './serving.ts'
@@ -78,6 +81,12 @@ function post<P>(serving: Serving<P>): void {
     responder.reply(message)
     return
   }
+  const version = unknownVersion(serving, message)
+  if (version !== undefined) {
+    const text = `Bad Request: Unsupported protocol version: ${version}`
+    responder.reply(errorReply(400, 'null', { code: -32000, message: text }))
+    return
+  }
   if (message.kind === 'request') serving.record.method = message.method
   const consent = consentForm(message, serving.session)
   const whole = { ...serving, meta: envelopeOf(message), consent }
@@ -86,6 +95,20 @@ function post<P>(serving: Serving<P>): void {
     const isHandshake = () => message.method === 'initialize'
     postToStream(whole, (own) => serveMessage(own, message), isHandshake)
   }
+}
+
+/**
+ * The revision that a header names, if it has a handshake and nobody agreed to it. One server says
+ * so itself; of several each is sent the revision that it agreed to.
+ */
+function unknownVersion<P>(
+  { plan, session, version }: Serving<P>,
+  message: ClientMessage,
+): string | undefined {
+  if (plan.servers.length === 1 || version === undefined || isModern(version)) return undefined
+  if (message.method === 'initialize' || claimedVersion(message) !== undefined) return undefined
+  const agreed = [...(session?.servers.values() ?? [])].map((own) => own.version)
+  return HANDSHAKE_REVISIONS.includes(version) || agreed.includes(version) ? undefined : version
 }
 
 function endSession<P>({ plan, exchange, responder, session, version }: Serving<P>): void {

@@ -1,15 +1,18 @@
+import type { Reply } from '../../exchange/reply.ts'
 import { type Collected, collect } from './collect.ts'
 import { consentReply, opensUrls } from './consent.ts'
 import { CODES, errorReply, jsonReply } from './errors.ts'
+import { exactJson } from './exact-json.ts'
 import { mergeDiscover, mergeInitialize } from './handshake.ts'
 import { filterList, itemSteps, mergeSteps, readCursor, type ShowsItem } from './lists.ts'
-import type { ClientMessage } from './message.ts'
+import { type ClientMessage, readServerMessage } from './message.ts'
 import { type ListMethod, methodOf, type NameKind } from './methods.ts'
 import { pinnedBy, reportPins } from './pin-check.ts'
 import type { ChangedTool } from './pins.ts'
 import { ACCEPTED, type Changed, failureReply, Relay } from './relay.ts'
 import { replaceIn } from './rewrite.ts'
 import { attributesOf, sentTo } from './sent.ts'
+import type { ServerFailure } from './server.ts'
 import { inTurns, type Serving, whenDone } from './serving.ts'
 import { type ServerState, sealSession } from './session.ts'
 
@@ -65,6 +68,11 @@ function successes<P>(
       responder.broke(failure.error)
       return undefined
     }
+    const other = otherRevision(id, failure)
+    if (other !== undefined) {
+      responder.reply(other)
+      return undefined
+    }
     const said = `Server \`${name}\` failed.`
     const own = failureReply(id, { status: status < 500 ? 502 : status, reason })
     const error = errorReply(own.status, id, { code: CODES.internal, message: said }, own.reason)
@@ -73,13 +81,25 @@ function successes<P>(
   return undefined
 }
 
+/** A server says which revisions it speaks: the client may go on with one of those. */
+function otherRevision(id: string, { status, body = '' }: ServerFailure): Reply | undefined {
+  const { kind, members } = readServerMessage(body)
+  const error = kind === 'response' ? members.get('error') : undefined
+  if (error === undefined || codeOf(error) !== CODES.unsupportedVersion) return undefined
+  return jsonReply(status, `{"jsonrpc":"2.0","id":${id},"error":${error}}`, 'upstream')
+}
+
+function codeOf(error: string): unknown {
+  return (JSON.parse(error) as { readonly code?: unknown } | null)?.code
+}
+
 const everyServer = <P>({ plan }: Serving<P>) => plan.servers.map((_, server) => server)
 
 export function gatherHandshake<P>(serving: Serving<P>, message: ClientMessage, permit: P): void {
   const { plan, exchange, sendings } = serving
   const [only, ...others] = plan.servers
   if (only === undefined) return
-  const initialize = plan.keepsInitialize ? JSON.stringify(message.params) : undefined
+  const initialize = plan.keepsInitialize ? exactJson(message.params) : undefined
   if (others.length === 0) {
     const isInitialize = message.method === 'initialize'
     const relay = new Relay(serving, {
@@ -260,7 +280,7 @@ function offering<P>(serving: Serving<P>): readonly number[] {
 function isUnsupported(collected: Collected): boolean {
   const error = collected.ok ? collected.message.members.get('error') : undefined
   if (error === undefined) return false
-  return (JSON.parse(error) as { readonly code?: unknown }).code === CODES.unknownMethod
+  return codeOf(error) === CODES.unknownMethod
 }
 
 /** One message to all servers; the client hears that it was accepted. */

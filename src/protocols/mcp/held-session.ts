@@ -1,6 +1,6 @@
 import type { Exchange } from '../../exchange/exchange.ts'
 import type { EventBlock } from './event-blocks.ts'
-import { readServerMessage, type ServerMessage } from './message.ts'
+import { idKey, readServerMessage, type ServerMessage } from './message.ts'
 import {
   failureBy,
   NOT_SENDING,
@@ -17,6 +17,8 @@ export interface Channel {
 }
 
 interface Pending {
+  /** As the client wrote it. */
+  readonly id: string
   readonly events: ServerEvents
   readonly token: string | undefined
   readonly exchange: Exchange
@@ -32,7 +34,7 @@ const EVENT: EventBlock = { data: '', id: undefined, others: ['event: message'] 
 export class HeldSession {
   lastUsed = Date.now()
   readonly #channel: Channel
-  /** By the id of the request, as it is written. */
+  /** By the id of the request (`idKey`). */
   readonly #pending = new Map<string, Pending>()
   readonly #listeners = new Set<ServerEvents>()
   /** What waits until the session has begun anew; undefined: nothing has to wait. */
@@ -78,31 +80,33 @@ export class HeldSession {
     session: string | undefined,
   ): Sending {
     this.lastUsed = Date.now()
-    const isSent = !this.#isOver && !this.#pending.has(message.id)
+    const { id, kind } = message
+    const key = idKey(id)
+    // Ids of requests of the server, which clients respond to, are numbered by themselves.
+    const isTaken = kind === 'request' && this.#pending.has(key)
+    const isSent = !this.#isOver && !isTaken
     if (!isSent || !this.#write(message.text, exchange)) {
       events.failed({ status: 502, reason: this.#isOver ? 'process-ended' : 'not-writable' })
       return NOT_SENDING
     }
-    if (message.kind !== 'request') {
+    if (kind !== 'request') {
       events.began('accepted', session)
       events.ended()
       return NOT_SENDING
     }
-    const pending = { events, token: tokenOf(message.text), exchange, isStream: false }
-    this.#pending.set(message.id, pending)
+    const pending = { id, events, token: tokenOf(message.text), exchange, isStream: false }
+    this.#pending.set(key, pending)
     return {
       stop: () => {
-        if (this.#pending.get(message.id) === pending) this.#cancel(message.id)
+        if (this.#pending.get(key) === pending) this.#cancel(key, pending)
       },
       resume() {},
     }
   }
 
   /** Nobody waits for the response: the server is told, and what it still says goes nowhere. */
-  #cancel(id: string): void {
-    const exchange = this.#pending.get(id)?.exchange
-    this.#pending.delete(id)
-    if (exchange === undefined) return
+  #cancel(key: string, { id, exchange }: Pending): void {
+    this.#pending.delete(key)
     const params = `{"requestId":${id},"reason":"The client disconnected."}`
     const text = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":${params}}`
     this.#write(text, exchange)
@@ -128,10 +132,11 @@ export class HeldSession {
     }
   }
 
-  #respond({ id = '', text }: ServerMessage): void {
-    const pending = this.#pending.get(id)
+  #respond({ id = 'null', text }: ServerMessage): void {
+    const key = idKey(id)
+    const pending = this.#pending.get(key)
     if (pending === undefined) return
-    this.#pending.delete(id)
+    this.#pending.delete(key)
     const { events, isStream } = pending
     guarded(events, () => {
       if (!isStream) events.began('message', undefined)

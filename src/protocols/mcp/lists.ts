@@ -166,7 +166,8 @@ export function readCursor(text: string, servers: number): Cursors | undefined {
     const isPair = (pair: unknown): pair is [number, string] => {
       if (!Array.isArray(pair) || pair.length !== 2) return false
       const [server, cursor] = pair as [unknown, unknown]
-      return Number.isInteger(server) && Number(server) < servers && typeof cursor === 'string'
+      const isServer = Number.isInteger(server) && Number(server) >= 0 && Number(server) < servers
+      return isServer && typeof cursor === 'string'
     }
     return value.every(isPair) ? new Map(value) : undefined
   } catch {

@@ -59,6 +59,11 @@ function isId(value: unknown): boolean {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
 }
 
+/** The same for an id however it is written: a server writes it again in its own way. */
+export function idKey(written: string): string {
+  return JSON.stringify(JSON.parse(written))
+}
+
 /** A message of a server, as far as the gateway looks at it. */
 export interface ServerMessage {
   readonly kind: 'request' | 'notification' | 'response' | 'unknown'

@@ -1,10 +1,12 @@
 import { serveCall } from './calls.ts'
 import { CODES, errorReply, jsonReply } from './errors.ts'
 import { gatherHandshake, gatherList, tellAll } from './gather.ts'
+import { claimedVersion } from './header-check.ts'
 import { listenForChanges } from './listen.ts'
 import type { ClientMessage } from './message.ts'
 import { methodOf } from './methods.ts'
 import { ACCEPTED, Relay } from './relay.ts'
+import { isModern } from './revisions.ts'
 import { idFromClient, replaceIn } from './rewrite.ts'
 import { attributesOf, sentTo } from './sent.ts'
 import type { Serving } from './serving.ts'
@@ -72,8 +74,11 @@ function resultReply(id: string, result: string) {
   return jsonReply(200, `{"jsonrpc":"2.0","id":${id},"result":${result}}`, 'upstream')
 }
 
-function unknownMethod({ id }: ClientMessage) {
-  return errorReply(200, id, { code: CODES.unknownMethod, message: 'Method not found' }, 'upstream')
+function unknownMethod(message: ClientMessage) {
+  // 2026-07-28 has a status for it.
+  const status = isModern(claimedVersion(message)) ? 404 : 200
+  const error = { code: CODES.unknownMethod, message: 'Method not found' }
+  return errorReply(status, message.id, error, 'upstream')
 }
 
 function deniedReply({ id }: ClientMessage) {
@@ -109,6 +114,8 @@ function backTo(message: ClientMessage) {
   }
   if (message.method !== 'notifications/progress') return undefined
   const { progressToken } = message.params
+  // Those that the gateway gave out are strings.
+  if (typeof progressToken !== 'string') return undefined
   const found = idFromClient(JSON.stringify(progressToken))
   if (found === undefined) return undefined
   const text = replaceIn(message.text, [[['params', 'progressToken'], found.raw]])

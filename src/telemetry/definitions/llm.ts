@@ -5,7 +5,8 @@ import { label } from '../label.ts'
 import { FIRST_TOKEN_SECONDS, MANY_SERIES, REQUEST_SECONDS, TOKEN_SECONDS } from './buckets.ts'
 import { POLICY, ROUTE } from './labels.ts'
 
-// The measures of OpenTelemetry's conventions for generative AI, under our own names. Clients choose
+// The measures of OpenTelemetry's conventions for generative AI, under our own names; the help of each
+// says which one it is. Clients choose
 // models: whatever the configuration does not know must not become a series.
 
 const PROVIDER = label('provider', 'the provider, as named in rules (`gen_ai.provider.name`)')
@@ -46,7 +47,7 @@ export const llmRequests = defineCounter({
 
 export const llmTokens = defineCounter({
   name: 'portcullis_llm_tokens_total',
-  help: 'Tokens used, as reported by providers; each token is counted once.',
+  help: 'Tokens used, as reported by providers; each token is counted once (`gen_ai.client.token.usage`).',
   labels: [
     ROUTE,
     PROVIDER,
@@ -80,7 +81,7 @@ export const llmCostLookups = defineCounter({
 
 export const llmRequestDuration = defineHistogram({
   name: 'portcullis_llm_request_duration_seconds',
-  help: 'Time from sending a request to a provider to the last byte of its response.',
+  help: 'Time from sending a request to a provider to the last byte of its response (`gen_ai.client.operation.duration`).',
   labels: [ROUTE, PROVIDER, MODEL],
   unit: 'seconds',
   bounds: REQUEST_SECONDS,
@@ -89,7 +90,7 @@ export const llmRequestDuration = defineHistogram({
 
 export const llmTimeToFirstToken = defineHistogram({
   name: 'portcullis_llm_time_to_first_token_seconds',
-  help: 'Time from sending a request to a provider to the first token of a streamed response.',
+  help: 'Time from sending a request to a provider to the first token of a streamed response (`gen_ai.server.time_to_first_token`).',
   labels: [ROUTE, PROVIDER, MODEL],
   unit: 'seconds',
   bounds: FIRST_TOKEN_SECONDS,
@@ -98,7 +99,7 @@ export const llmTimeToFirstToken = defineHistogram({
 
 export const llmTimePerOutputToken = defineHistogram({
   name: 'portcullis_llm_time_per_output_token_seconds',
-  help: 'Time for each token after the first of a streamed response, one mean for each response.',
+  help: 'Mean time for each token after the first of a streamed response (`gen_ai.server.time_per_output_token`).',
   labels: [ROUTE, PROVIDER, MODEL],
   unit: 'seconds',
   bounds: TOKEN_SECONDS,

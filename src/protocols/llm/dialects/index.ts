@@ -4,6 +4,7 @@ import { converse } from './converse/index.ts'
 import { embeddings } from './embeddings.ts'
 import { gemini } from './gemini/index.ts'
 import { messages } from './messages/index.ts'
+import { other } from './other.ts'
 import { rerank } from './rerank.ts'
 import { responses } from './responses/index.ts'
 
@@ -15,6 +16,7 @@ export const DIALECTS: readonly Dialect[] = [
   converse,
   embeddings,
   rerank,
+  other,
 ]
 
 const BY_NAME = new Map(DIALECTS.map((dialect) => [dialect.name, dialect]))

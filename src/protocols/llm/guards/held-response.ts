@@ -46,6 +46,10 @@ export class HeldReader implements StreamReader {
     this.#guards = guards
   }
 
+  get dropped(): readonly string[] {
+    return this.#reader.dropped
+  }
+
   push(bytes: Uint8Array): readonly StreamEvent[] {
     this.#hold(this.#reader.push(bytes))
     return []

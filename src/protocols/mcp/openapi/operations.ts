@@ -1,6 +1,5 @@
-import { unescapeStep } from '../../../model/json-pointer.ts'
 import { type DocumentObject, isDocumentObject as isObject } from './schema.ts'
-import { definitionsFor, toJsonSchema } from './schemas.ts'
+import { decodeStep, definitionsFor, toJsonSchema } from './schemas.ts'
 
 /** How one argument becomes part of a request. */
 export interface Parameter {
@@ -261,7 +260,8 @@ function resolve(document: DocumentObject, written: unknown): DocumentObject | u
 function lookUp(document: DocumentObject, ref: string): unknown {
   let at: unknown = document
   for (const part of ref.slice(2).split('/')) {
-    const name = unescapeStep(decodeURIComponent(part))
+    const name = decodeStep(part)
+    if (name === undefined) return undefined
     at = isObject(at) && Object.hasOwn(at, name) ? at[name] : undefined
   }
   return at

@@ -1,4 +1,5 @@
 import type { Header } from '../../../exchange/header-edit.ts'
+import { exactJson } from '../exact-json.ts'
 import { isJsonType, type Operation, type Parameter } from './operations.ts'
 
 /** What is sent for a call. */
@@ -83,7 +84,7 @@ function simple(
   value: unknown,
   write: (text: string) => string,
 ): string | undefined {
-  if (isJson) return write(JSON.stringify(value))
+  if (isJson) return write(exactJson(value))
   const own = scalar(value)
   if (own !== undefined) return write(own)
   const parts = Array.isArray(value) ? value.map((item) => [item]) : Object.entries(value as object)
@@ -105,7 +106,7 @@ const SEPARATORS: Readonly<Record<string, string>> = {
 function queryPairs(parameter: Parameter, value: unknown): readonly string[] | undefined {
   const { name, style, explode, isJson } = parameter
   const pair = (key: string, text: string) => `${encode(key)}=${encode(text)}`
-  if (isJson) return [pair(name, JSON.stringify(value))]
+  if (isJson) return [pair(name, exactJson(value))]
   const own = scalar(value)
   if (own !== undefined) return style === 'deepObject' ? undefined : [pair(name, own)]
   if (Array.isArray(value)) {
@@ -132,21 +133,15 @@ function bodyFor(operation: Operation, given: Arguments): Uint8Array | string | 
   const value = Object.hasOwn(given, argument) ? given[argument] : undefined
   if (value === undefined) return isRequired ? `missing argument: ${argument}` : undefined
   const bytes = (text: string) => new TextEncoder().encode(text)
-  if (isJsonType(contentType)) return bytes(JSON.stringify(value, exactIntegers))
+  if (isJsonType(contentType)) return bytes(exactJson(value))
   const problem = `invalid argument: ${argument}`
   if (contentType.startsWith('text/')) return typeof value === 'string' ? bytes(value) : problem
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return problem
   const form = new URLSearchParams()
   for (const [name, member] of Object.entries(value)) {
     for (const item of Array.isArray(member) ? member : [member]) {
-      form.append(name, scalar(item) ?? JSON.stringify(item, exactIntegers))
+      form.append(name, scalar(item) ?? exactJson(item))
     }
   }
   return bytes(form.toString())
-}
-
-/** Numbers beyond 2^53 are read exactly, and written so. */
-function exactIntegers(_: string, value: unknown): unknown {
-  if (typeof value !== 'bigint') return value
-  return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(String(value))
 }

@@ -84,9 +84,7 @@ export function definitionsFor(
   const waiting: unknown[] = [schemas]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     for (const ref of referencesIn(next)) {
-      const name = ref.startsWith('#/$defs/')
-        ? unescapeStep(decodeURIComponent(ref.slice('#/$defs/'.length)))
-        : undefined
+      const name = ref.startsWith('#/$defs/') ? decodeStep(ref.slice('#/$defs/'.length)) : undefined
       if (name === undefined || !isObject(known) || !Object.hasOwn(known, name)) return undefined
       if (found.has(name)) continue
       const schema = toJsonSchema(known[name])
@@ -95,6 +93,15 @@ export function definitionsFor(
     }
   }
   return Object.fromEntries(found)
+}
+
+/** One step of a pointer in a reference; undefined: it is not encoded as one. */
+export function decodeStep(step: string): string | undefined {
+  try {
+    return unescapeStep(decodeURIComponent(step))
+  } catch {
+    return undefined
+  }
 }
 
 function* referencesIn(value: unknown): Generator<string> {

@@ -36,7 +36,7 @@ export const params = z
     ),
     apiKey: secret().optional().describe('The API key: a string or `{file}`.'),
     awsRegion: text('The AWS region, for Bedrock.'),
-    vertexRegion: text('The region, for Vertex AI.'),
+    vertexRegion: text('The region, for Vertex AI. Default: `global`.'),
     vertexProject: text('The project ID, for Vertex AI.'),
     azureResourceName: text('The resource name, for Azure.'),
     azureResourceType: text('The resource type, for Azure.'),

@@ -10,7 +10,7 @@ import type {
   ToolChoice,
   ToolResultPart,
 } from '../../neutral.ts'
-import { Dropped, mediaSourceOf } from '../../parts.ts'
+import { Dropped, mediaSourceOf, members } from '../../parts.ts'
 import {
   type Fields,
   object,
@@ -31,6 +31,21 @@ const READ: ReadonlySet<string> = new Set(
   reasoning_effort user safety_identifier service_tier verbosity prompt_cache_key
   metadata`.split(/\s+/),
 )
+
+/** The same inside of messages and tools. */
+const MESSAGE = members(
+  'role',
+  'content',
+  'tool_calls',
+  'tool_call_id',
+  'refusal',
+  'audio',
+  'reasoning_content',
+  'function_call',
+)
+const PART = members('type', 'text', 'refusal', 'image_url', 'input_audio', 'file')
+const FUNCTION = members('name', 'description', 'parameters', 'strict')
+const CUSTOM = members('name', 'description')
 
 /** Fields that change nothing where they have this value, which SDKs like to send. */
 const NEUTRAL_VALUES: Readonly<Record<string, unknown>> = { logprobs: false, store: false }
@@ -58,7 +73,9 @@ export function readRequest(bytes: Uint8Array, context: ReadContext): NeutralReq
     streamUsage: streamOptions?.['include_usage'] === true,
     system,
     messages,
-    tools: (optionalList(body, 'tools') ?? []).map((tool, at) => readTool(tool, `tools[${at}]`)),
+    tools: (optionalList(body, 'tools') ?? []).map((tool, at) =>
+      readTool(tool, `tools[${at}]`, dropped),
+    ),
     toolChoice: readToolChoice(body, dropped),
     parallelTools: optionalBoolean(body, 'parallel_tool_calls'),
     maxTokens: optionalNumber(body, 'max_completion_tokens') ?? optionalNumber(body, 'max_tokens'),
@@ -109,10 +126,12 @@ function readFormat(body: Fields): OutputFormat | undefined {
   }
 }
 
-function readTool(value: unknown, path: string): Tool {
+function readTool(value: unknown, path: string, dropped: Dropped): Tool {
   const tool = object(value, path)
   if (tool['type'] === 'custom') {
     const custom = object(tool['custom'], `${path}.custom`)
+    const { format, ...others } = custom
+    dropped.addOthers('tools.custom', isFreeText(format) ? others : custom, CUSTOM)
     return {
       name: requiredString(custom, 'name', `${path}.custom.name`),
       description: optionalString(custom, 'description', `${path}.custom.description`),
@@ -121,12 +140,18 @@ function readTool(value: unknown, path: string): Tool {
   }
   if (tool['type'] !== 'function') reject(`Unknown value of \`${path}.type\`.`, `${path}.type`)
   const described = object(tool['function'], `${path}.function`)
+  dropped.addOthers('tools.function', described, FUNCTION)
   return {
     name: requiredString(described, 'name', `${path}.function.name`),
     description: optionalString(described, 'description', `${path}.function.description`),
     schema: optionalObject(described, 'parameters', `${path}.function.parameters`),
     strict: optionalBoolean(described, 'strict', `${path}.function.strict`),
   }
+}
+
+/** A tool that takes any text, which is what becomes of each. */
+export function isFreeText(format: unknown): boolean {
+  return typeof format === 'object' && (format as Fields | null)?.['type'] === 'text'
 }
 
 function readToolChoice(body: Fields, dropped: Dropped): ToolChoice | undefined {
@@ -161,8 +186,9 @@ function readMessages(
     const path = `messages[${at}]`
     const message = object(item, path)
     const { role } = message
+    dropped.addOthers('messages', message, MESSAGE)
     if (role === 'tool') {
-      const result = readToolResult(message, path)
+      const result = readToolResult(message, path, dropped)
       // All results of a turn are one message.
       if (results !== undefined) results.push(result)
       else messages.push({ role: 'user', parts: (results = [result]) })
@@ -170,7 +196,7 @@ function readMessages(
     }
     results = undefined
     if (role === 'system' || role === 'developer') {
-      const parts = readTexts(message['content'], `${path}.content`)
+      const parts = readTexts(message['content'], `${path}.content`, dropped)
       if (messages.length === 0) system.push(...parts)
       else messages.push({ role: 'system', parts })
     } else if (role === 'user') {
@@ -182,21 +208,22 @@ function readMessages(
   return { system, messages }
 }
 
-function readToolResult(message: Fields, path: string): ToolResultPart {
+function readToolResult(message: Fields, path: string, dropped: Dropped): ToolResultPart {
   return {
     kind: 'toolResult',
     id: requiredString(message, 'tool_call_id', `${path}.tool_call_id`),
-    parts: readTexts(message['content'], `${path}.content`),
+    parts: readTexts(message['content'], `${path}.content`, dropped),
     isError: false,
   }
 }
 
-function readTexts(content: unknown, path: string): readonly TextPart[] {
+function readTexts(content: unknown, path: string, dropped: Dropped): readonly TextPart[] {
   if (typeof content === 'string') return [{ kind: 'text', text: content }]
   if (!Array.isArray(content)) reject(`\`${path}\` must be a string or an array.`, path)
   return content.map((item, at) => {
-    const text = requiredString(object(item, `${path}[${at}]`), 'text', `${path}[${at}].text`)
-    return { kind: 'text', text }
+    const part = object(item, `${path}[${at}]`)
+    dropped.addOthers('content', part, PART)
+    return { kind: 'text', text: requiredString(part, 'text', `${path}[${at}].text`) }
   })
 }
 
@@ -209,6 +236,7 @@ function readContent(content: unknown, path: string, dropped: Dropped): readonly
 }
 
 function readPart(part: Fields, path: string, dropped: Dropped): Part {
+  dropped.addOthers('content', part, PART)
   switch (part['type']) {
     case 'text':
       return { kind: 'text', text: requiredString(part, 'text', `${path}.text`) }

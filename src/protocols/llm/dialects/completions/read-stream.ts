@@ -3,7 +3,7 @@ import type { FinishReason } from '../../neutral.ts'
 import { type Fields, list, obj, str } from '../../reading.ts'
 import { type EventHandler, type EventSink, sseStreamReader } from '../../sse-stream.ts'
 import { errorFrom } from '../openai-errors.ts'
-import { contentText, readFinish, readUsage, reasoningText } from './response.ts'
+import { contentText, noteLost, readFinish, readUsage, reasoningText } from './response.ts'
 
 type TextKind = 'text' | 'refusal' | 'reasoning'
 
@@ -38,6 +38,7 @@ class ChunkHandler implements EventHandler {
       const choice = obj(item)
       if (choice['index'] !== undefined && choice['index'] !== 0) continue
       const delta = obj(choice['delta'])
+      noteLost(choice, delta, sink.dropped)
       this.#write('reasoning', reasoningText(delta), sink)
       this.#write('text', contentText(delta['content']), sink)
       this.#write('refusal', str(delta['refusal']), sink)

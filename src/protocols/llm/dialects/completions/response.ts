@@ -85,9 +85,7 @@ export function readResponse(bytes: Uint8Array): NeutralResponse {
       arguments: str(called['arguments']),
     })
   }
-  if (list(message['annotations']).length > 0) dropped.add('annotations')
-  dropped.addIfSet('logprobs', choice['logprobs'])
-  dropped.addIfSet('audio', message['audio'])
+  noteLost(choice, message, dropped)
   const finish = readFinish(str(choice['finish_reason']))
   const hasCalls = parts.some(({ kind }) => kind === 'toolCall')
   return {
@@ -99,6 +97,13 @@ export function readResponse(bytes: Uint8Array): NeutralResponse {
     usage: readUsage(body['usage']),
     dropped: dropped.names,
   }
+}
+
+/** What no other dialect can say of a message, or of a piece of one. */
+export function noteLost(choice: Fields, message: Fields, dropped: Dropped): void {
+  if (list(message['annotations']).length > 0) dropped.add('annotations')
+  dropped.addIfSet('logprobs', choice['logprobs'])
+  dropped.addIfSet('audio', message['audio'])
 }
 
 /** Mistral has a list of parts where others have a string. */

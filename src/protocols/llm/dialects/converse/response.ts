@@ -90,6 +90,9 @@ export function readStream(maker: string): StreamReader {
   const sink = new EventSink()
   const handler = new ConverseHandler(maker)
   return {
+    get dropped() {
+      return sink.dropped.names
+    },
     push(bytes) {
       for (const message of frames.push(bytes)) {
         if (sink.isOver) break
@@ -175,7 +178,10 @@ class ConverseHandler {
       if (block !== undefined) sink.delta(block, str(obj(delta['toolUse'])['input']))
       return
     }
-    if (delta['reasoningContent'] === undefined) return
+    if (delta['reasoningContent'] === undefined) {
+      sink.dropped.add(`content: ${Object.keys(delta)[0] ?? ''}`)
+      return
+    }
     const { text, signature, redactedContent } = obj(delta['reasoningContent'])
     const isRedacted = typeof redactedContent === 'string'
     const block = this.#blocks.get(index) ?? sink.open({ kind: 'reasoning', isRedacted })

@@ -4,7 +4,7 @@ import { type Dialect, defineDialect, type Operation } from '../../dialect.ts'
 import { errorHeaders, type LlmError, type LlmErrorType, type WireError } from '../../error.ts'
 import { copyBytes, encodeJson, joinBytes, parseJson } from '../../json.ts'
 import { type Fields, list, obj, reading, str } from '../../reading.ts'
-import { SseTap, type TapReader } from '../../stream-tap.ts'
+import { SseTap, type TapReader, TapState } from '../../stream-tap.ts'
 import { errorFrom, readError, readResponse, readStream, readUsage } from './response.ts'
 import { writeRequest } from './write-request.ts'
 
@@ -30,11 +30,13 @@ export const gemini: Dialect = defineDialect({
     `/models/${encodeURIComponent(model)}:${call ?? (stream ? 'streamGenerateContent' : 'generateContent')}`,
   describe: describeJson,
   usageOf: (bytes) =>
-    summarize(
-      bytes,
-      { id: 'responseId', model: 'modelVersion', usage: 'usageMetadata' },
-      readUsage,
-    ),
+    bytes[0] === OPEN_LIST
+      ? readList(bytes, new TapState())
+      : summarize(
+          bytes,
+          { id: 'responseId', model: 'modelVersion', usage: 'usageMetadata' },
+          readUsage,
+        ),
   tap: () => new GeminiTap(),
   writeError,
   writeStreamError: (error) => writeSse(JSON.stringify(geminiError(error))),
@@ -87,6 +89,12 @@ const TAP: TapReader = {
 
 /** Without `alt=sse` a stream is one list of JSON, which is read when it is whole. */
 const MAX_LIST = 8 * 1024 * 1024
+const OPEN_LIST = 91
+
+function readList(bytes: Uint8Array, state: TapState): TapState {
+  for (const item of list(parseJson(bytes).value)) TAP.read(obj(item), state)
+  return state
+}
 
 class GeminiTap extends SseTap {
   #isList: boolean | undefined
@@ -98,7 +106,7 @@ class GeminiTap extends SseTap {
   }
 
   override push(bytes: Uint8Array): void {
-    this.#isList ??= bytes.length === 0 ? undefined : bytes[0] === 91
+    this.#isList ??= bytes.length === 0 ? undefined : bytes[0] === OPEN_LIST
     if (this.#isList !== true) {
       super.push(bytes)
       return
@@ -109,10 +117,7 @@ class GeminiTap extends SseTap {
   }
 
   override end(): void {
-    if (this.#isList === true && this.#size <= MAX_LIST) {
-      const { value } = parseJson(joinBytes(this.#pieces))
-      for (const item of list(value)) TAP.read(obj(item), this)
-    }
+    if (this.#isList === true && this.#size <= MAX_LIST) readList(joinBytes(this.#pieces), this)
     super.end()
   }
 }

@@ -56,8 +56,7 @@ export function readResponse(bytes: Uint8Array, maker: string): NeutralResponse 
   }
   const id = str(body['responseId'])
   const dropped = new Dropped()
-  if (candidate['groundingMetadata'] !== undefined) dropped.add('groundingMetadata')
-  if (candidate['citationMetadata'] !== undefined) dropped.add('citations')
+  noteMetadata(candidate, dropped)
   const parts: Part[] = []
   for (const item of list(obj(candidate['content'])['parts'])) {
     addPart(obj(item), parts, { id, maker, dropped })
@@ -74,6 +73,17 @@ export function readResponse(bytes: Uint8Array, maker: string): NeutralResponse 
     usage: readUsage(body['usageMetadata']),
     dropped: dropped.names,
   }
+}
+
+function noteMetadata(candidate: Fields, dropped: Dropped): void {
+  if (candidate['groundingMetadata'] !== undefined) dropped.add('groundingMetadata')
+  if (candidate['citationMetadata'] !== undefined) dropped.add('citations')
+}
+
+/** Of a part that is neither text nor a call. */
+function noteOther(part: Fields, dropped: Dropped): void {
+  const kind = Object.keys(part).find((name) => name !== 'thoughtSignature')
+  if (kind !== undefined) dropped.add(`parts: ${kind}`)
 }
 
 interface PartReading {
@@ -113,7 +123,7 @@ function addPart(part: Fields, parts: Part[], { id, maker, dropped }: PartReadin
     if (previous?.kind === 'text') {
       parts[parts.length - 1] = { kind: 'text', text: previous.text + part['text'] }
     } else if (part['text'] !== '') parts.push({ kind: 'text', text: part['text'] })
-  } else dropped.add(`parts: ${Object.keys(part).find((name) => name !== 'thoughtSignature')}`)
+  } else noteOther(part, dropped)
 }
 
 /** Calls may have no id there. It must be unique in a conversation, so it has the response's. */
@@ -152,6 +162,7 @@ class CandidateHandler implements EventHandler {
     if (usage !== undefined) sink.emit({ kind: 'usage', usage })
     if (str(obj(data['promptFeedback'])['blockReason']) !== '') this.#isBlocked = true
     const candidate = obj(list(data['candidates'])[0])
+    noteMetadata(candidate, sink.dropped)
     for (const part of list(obj(candidate['content'])['parts'])) this.#part(obj(part), sink)
     this.#finish = str(candidate['finishReason']) || this.#finish
   }
@@ -178,6 +189,7 @@ class CandidateHandler implements EventHandler {
       this.#open = undefined
     }
     if (part['functionCall'] === undefined) {
+      if (typeof part['text'] !== 'string') noteOther(part, sink.dropped)
       this.#write('text', text, sink)
       return
     }

@@ -12,7 +12,7 @@ import type {
   Tool,
   ToolChoice,
 } from '../../neutral.ts'
-import { Dropped } from '../../parts.ts'
+import { Dropped, members } from '../../parts.ts'
 import {
   type Fields,
   object,
@@ -31,6 +31,28 @@ import { readSignature } from '../../signatures.ts'
 const READ: ReadonlySet<string> = new Set(
   `model messages max_tokens system stop_sequences stream temperature top_p top_k tools tool_choice
   thinking output_config metadata service_tier`.split(/\s+/),
+)
+
+/** The same inside of tools, messages and blocks. */
+const TOOL = members('type', 'name', 'description', 'input_schema', 'strict', 'cache_control')
+const MESSAGE = members('role', 'content')
+const BLOCK = members(
+  'type',
+  'text',
+  'citations',
+  'source',
+  'title',
+  'context',
+  'id',
+  'name',
+  'input',
+  'tool_use_id',
+  'content',
+  'is_error',
+  'thinking',
+  'signature',
+  'data',
+  'cache_control',
 )
 
 /** What belongs to one provider's account and cannot be had from another. */
@@ -55,6 +77,8 @@ export function readRequest(bytes: Uint8Array, context: ReadContext): NeutralReq
   const output = optionalObject(body, 'output_config')
   const choice = optionalObject(body, 'tool_choice')
   const tools = readTools(body, dropped)
+  const metadata = optionalObject(body, 'metadata') ?? {}
+  dropped.addOthers('metadata', metadata, members('user_id'))
   return {
     model: requiredString(body, 'model'),
     stream: optionalBoolean(body, 'stream') ?? false,
@@ -71,7 +95,7 @@ export function readRequest(bytes: Uint8Array, context: ReadContext): NeutralReq
     stop: (optionalList(body, 'stop_sequences') ?? []).map(String),
     format: readFormat(output),
     reasoning: readThinking(optionalObject(body, 'thinking'), output, dropped),
-    user: optionalString(optionalObject(body, 'metadata') ?? {}, 'user_id', 'metadata.user_id'),
+    user: optionalString(metadata, 'user_id', 'metadata.user_id'),
     serviceTier: body['service_tier'] === 'standard_only' ? 'default' : undefined,
     receivedAt: context.now,
     dropped: dropped.names,
@@ -118,6 +142,7 @@ function readTools(body: Fields, dropped: Dropped): readonly Tool[] {
       dropped.add(`tools: ${type}`)
       return
     }
+    dropped.addOthers('tools', tool, TOOL)
     tools.push({
       name: requiredString(tool, 'name', `${path}.name`),
       description: optionalString(tool, 'description', `${path}.description`),
@@ -162,6 +187,7 @@ function readMessages(body: Fields, reading: Reading): readonly Message[] {
     const path = `messages[${at}]`
     const message = object(item, path)
     const { role } = message
+    reading.dropped.addOthers('messages', message, MESSAGE)
     if (role !== 'user' && role !== 'assistant' && role !== 'system') {
       reject(`Unknown value of \`${path}.role\`.`, `${path}.role`)
     }
@@ -179,6 +205,15 @@ function readContent(content: unknown, path: string, reading: Reading): readonly
 }
 
 function readBlock(block: Fields, path: string, reading: Reading): Part | undefined {
+  const { dropped } = reading
+  const part = readKnown(block, path, reading)
+  // What a block of another kind has is lost with it.
+  if (part === undefined) dropped.add(`content: ${String(block['type'])}`)
+  else dropped.addOthers('content', block, BLOCK)
+  return part
+}
+
+function readKnown(block: Fields, path: string, reading: Reading): Part | undefined {
   const { dropped } = reading
   const cache = readCache(block)
   switch (block['type']) {
@@ -222,7 +257,6 @@ function readBlock(block: Fields, path: string, reading: Reading): Part | undefi
         path,
       )
     default:
-      dropped.add(`content: ${String(block['type'])}`)
       return undefined
   }
 }

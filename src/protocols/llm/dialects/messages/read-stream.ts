@@ -12,6 +12,8 @@ export function readStream(maker: string): StreamReader {
 class MessageHandler implements EventHandler {
   readonly #maker: string
   readonly #blocks = new Map<unknown, number>()
+  /** Arguments that came with the start of a call, and count if no pieces follow. */
+  readonly #inputs = new Map<number, string>()
   #usage: Usage | undefined
 
   constructor(maker: string) {
@@ -34,9 +36,12 @@ class MessageHandler implements EventHandler {
       case 'content_block_delta':
         this.#delta(this.#blocks.get(data['index']), obj(data['delta']), sink)
         return
-      case 'content_block_stop':
-        sink.close(this.#blocks.get(data['index']))
+      case 'content_block_stop': {
+        const block = this.#blocks.get(data['index'])
+        if (block !== undefined) sink.delta(block, this.#inputs.get(block) ?? '')
+        sink.close(block)
         return
+      }
       case 'message_delta':
         this.#finish(data, sink)
         return
@@ -73,9 +78,14 @@ class MessageHandler implements EventHandler {
         return
       }
       case 'tool_use': {
-        const { id, name } = block
-        this.#blocks.set(index, sink.open({ kind: 'toolCall', id: str(id), name: str(name) }))
+        const { id, name, input } = block
+        const opened = sink.open({ kind: 'toolCall', id: str(id), name: str(name) })
+        this.#blocks.set(index, opened)
+        if (Object.keys(obj(input)).length > 0) this.#inputs.set(opened, JSON.stringify(input))
+        return
       }
+      default:
+        sink.dropped.add(`content: ${str(block['type'])}`)
     }
   }
 
@@ -86,6 +96,7 @@ class MessageHandler implements EventHandler {
         sink.delta(block, str(delta['text']))
         return
       case 'input_json_delta':
+        if (delta['partial_json'] !== '') this.#inputs.delete(block)
         sink.delta(block, str(delta['partial_json']))
         return
       case 'thinking_delta':
@@ -95,6 +106,8 @@ class MessageHandler implements EventHandler {
         sink.sign(block, { maker: this.#maker, value: str(delta['signature']) })
         return
       }
+      case 'citations_delta':
+        sink.dropped.add('citations')
     }
   }
 

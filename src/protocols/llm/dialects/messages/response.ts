@@ -26,15 +26,20 @@ export function readUsage(value: unknown): Usage | undefined {
 
 /** The last event has the whole of the output, and may leave out what was said of the input. */
 export function mergeUsage(start: Usage | undefined, last: Usage): Usage {
-  if (start === undefined || last.input > 0) return last
-  const { input, cacheRead, cacheWrite } = start
+  if (start === undefined) return last
+  const cacheRead = last.cacheRead || start.cacheRead
+  const cacheWrite = last.cacheWrite || start.cacheWrite
+  const input = (uncached(last) || uncached(start)) + cacheRead + cacheWrite
   return usageFrom({ ...last, input, cacheRead, cacheWrite, total: 0 })
 }
 
+function uncached({ input, cacheRead, cacheWrite }: Usage): number {
+  return Math.max(0, input - cacheRead - cacheWrite)
+}
+
 export function writeUsage(usage: Usage): Fields {
-  const uncached = Math.max(0, usage.input - usage.cacheRead - usage.cacheWrite)
   return {
-    input_tokens: uncached,
+    input_tokens: uncached(usage),
     cache_creation_input_tokens: usage.cacheWrite,
     cache_read_input_tokens: usage.cacheRead,
     output_tokens: usage.output,

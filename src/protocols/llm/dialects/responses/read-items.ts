@@ -1,5 +1,5 @@
 import type { MediaPart, Message, Part, TextPart } from '../../neutral.ts'
-import { type Dropped, mediaSourceOf } from '../../parts.ts'
+import { type Dropped, mediaSourceOf, members } from '../../parts.ts'
 import {
   type Fields,
   object,
@@ -15,19 +15,61 @@ export interface ItemReading {
   readonly maker: string
 }
 
+/** What is read below, or says nothing to another provider; any other member is dropped by its name. */
+const ITEM = members(
+  'type',
+  'id',
+  'status',
+  'role',
+  'content',
+  'call_id',
+  'name',
+  'arguments',
+  'input',
+  'output',
+  'summary',
+  'encrypted_content',
+  'created_by',
+)
+const PART = members(
+  'type',
+  'text',
+  'refusal',
+  'annotations',
+  'logprobs',
+  'image_url',
+  'detail',
+  'file_data',
+  'file_url',
+  'filename',
+  'input_audio',
+)
+
 /** One item of `input`; undefined where it was dropped. */
 export function readItem(item: Fields, path: string, reading: ItemReading): Message | undefined {
   const type = optionalString(item, 'type', `${path}.type`) ?? 'message'
+  const read = readKnown(item, type, path, reading)
+  if (read === undefined) reading.dropped.add(`input: ${type}`)
+  else reading.dropped.addOthers('input', item, ITEM)
+  return read
+}
+
+function readKnown(
+  item: Fields,
+  type: string,
+  path: string,
+  reading: ItemReading,
+): Message | undefined {
   switch (type) {
     case 'message':
-      return readMessage(item, path)
+      return readMessage(item, path, reading)
     case 'function_call':
     case 'custom_tool_call':
       return { role: 'assistant', parts: [readCall(item, path, type === 'custom_tool_call')] }
     case 'function_call_output':
     case 'custom_tool_call_output': {
       const id = requiredString(item, 'call_id', `${path}.call_id`)
-      const parts = readContent(item['output'], `${path}.output`).filter(isShown)
+      const parts = readContent(item['output'], `${path}.output`, reading).filter(isShown)
       return { role: 'user', parts: [{ kind: 'toolResult', id, parts, isError: false }] }
     }
     case 'reasoning':
@@ -35,7 +77,6 @@ export function readItem(item: Fields, path: string, reading: ItemReading): Mess
     case 'item_reference':
       return reject('Referenced items are stored at one provider; send the items themselves.', path)
     default:
-      reading.dropped.add(`input: ${type}`)
       return undefined
   }
 }
@@ -44,18 +85,22 @@ function isShown(part: Part): part is TextPart | MediaPart {
   return part.kind !== 'toolCall' && part.kind !== 'toolResult' && part.kind !== 'reasoning'
 }
 
-function readMessage(item: Fields, path: string): Message {
+function readMessage(item: Fields, path: string, reading: ItemReading): Message {
   const { role } = item
-  const parts = readContent(item['content'], `${path}.content`)
+  const parts = readContent(item['content'], `${path}.content`, reading)
   if (role === 'system' || role === 'developer') return { role: 'system', parts }
   if (role === 'user' || role === 'assistant') return { role, parts }
   return reject(`Unknown value of \`${path}.role\`.`, `${path}.role`)
 }
 
-function readContent(content: unknown, path: string): readonly Part[] {
+function readContent(content: unknown, path: string, reading: ItemReading): readonly Part[] {
   if (typeof content === 'string') return [{ kind: 'text', text: content }]
   if (!Array.isArray(content)) reject(`\`${path}\` must be a string or an array.`, path)
-  return content.map((item, at) => readPart(object(item, `${path}[${at}]`), `${path}[${at}]`))
+  return content.map((item, at) => {
+    const part = object(item, `${path}[${at}]`)
+    reading.dropped.addOthers('input', part, PART)
+    return readPart(part, `${path}[${at}]`)
+  })
 }
 
 function readPart(part: Fields, path: string): Part {

@@ -9,7 +9,7 @@ import type {
   Tool,
   ToolChoice,
 } from '../../neutral.ts'
-import { Dropped } from '../../parts.ts'
+import { Dropped, members } from '../../parts.ts'
 import {
   type Fields,
   object,
@@ -22,6 +22,7 @@ import {
   reject,
   requiredString,
 } from '../../reading.ts'
+import { isFreeText } from '../completions/read-request.ts'
 import { type ItemReading, readItem } from './read-items.ts'
 
 /** Fields that are read below; any other is dropped by its name. */
@@ -107,6 +108,8 @@ function readReasoning(reasoning: Fields | undefined): Reasoning | undefined {
   return { mode, effort, isVisible: summary !== undefined }
 }
 
+const TOOL = members('type', 'name', 'description', 'parameters', 'strict')
+
 function readTools(body: Fields, dropped: Dropped): readonly Tool[] {
   const tools: Tool[] = []
   const items = optionalList(body, 'tools') ?? []
@@ -121,6 +124,8 @@ function readTools(body: Fields, dropped: Dropped): readonly Tool[] {
     }
     const name = requiredString(tool, 'name', `${path}.name`)
     const description = optionalString(tool, 'description', `${path}.description`)
+    const { format, ...others } = tool
+    dropped.addOthers('tools', isFreeText(format) ? others : tool, TOOL)
     if (type === 'custom') {
       tools.push({ name, description, isCustom: true })
       return

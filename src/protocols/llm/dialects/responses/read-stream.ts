@@ -49,9 +49,13 @@ class ResponseHandler implements EventHandler {
         sink.close(this.#open.get(part)?.block)
         return
       case 'response.output_text.delta':
-      case 'response.refusal.delta':
+      case 'response.refusal.delta': {
+        // Some compatible providers do not announce the parts of a message.
+        const kind = data['type'] === 'response.refusal.delta' ? 'refusal' : 'text'
+        if (!this.#open.has(part)) this.#add(part, sink.open({ kind }))
         this.#write(part, str(data['delta']), sink)
         return
+      }
       case 'response.function_call_arguments.delta':
       case 'response.reasoning_text.delta':
       case 'response.reasoning_summary_text.delta':
@@ -59,6 +63,9 @@ class ResponseHandler implements EventHandler {
         return
       case 'response.reasoning_summary_part.added':
         if (this.#open.get(item)?.hasText) this.#write(item, '\n\n', sink)
+        return
+      case 'response.output_text.annotation.added':
+        sink.dropped.add('annotations')
         return
       case 'response.completed':
       case 'response.incomplete':
@@ -97,7 +104,7 @@ class ResponseHandler implements EventHandler {
       this.#add(key, sink.open({ kind: 'toolCall', id: str(call_id), name: str(name) }))
     } else if (item['type'] === 'reasoning') {
       this.#add(key, sink.open({ kind: 'reasoning', isRedacted: false }))
-    }
+    } else if (item['type'] !== 'message') sink.dropped.add(`output: ${str(item['type'])}`)
   }
 
   #endItem(key: string, item: Fields, sink: EventSink): void {

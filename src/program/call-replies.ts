@@ -1,0 +1,29 @@
+import { type Reply, reply } from '../exchange/reply.ts'
+import type { LlmError } from '../protocols/llm/error.ts'
+import { invalid } from './model-attributes.ts'
+
+/* What clients are told of calls to models that cannot be made. */
+
+export const UNGUARDED = invalid('Responses of this API cannot be guarded.', 'unsupported_endpoint')
+
+export const UNNAMED = invalid('The model of this call cannot be determined.', 'model_not_found')
+
+export const UNENRICHED = invalid(
+  'Messages cannot be added to calls to this API.',
+  'unsupported_endpoint',
+)
+
+export const UNCHANGEABLE = invalid(
+  'Fields and messages of calls to this API cannot be changed or guarded.',
+  'unsupported_endpoint',
+)
+
+export function refused({ status, message, code }: LlmError): Reply {
+  const said = { ...reply(status, 'bad-request'), detail: code ?? 'model-request', message }
+  return code === undefined ? said : { ...said, code }
+}
+
+/** What guards leave of a call has members of content alone, and a Reply always has these. */
+export function isReply(guarded: object): guarded is Reply {
+  return 'reason' in guarded && 'status' in guarded
+}

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { readMessage } from '../message.ts'
+import { type Operation, operationsOf } from './operations.ts'
+import { type Arguments, requestFor } from './request.ts'
+
+const document = (paths: object) => ({
+  openapi: '3.1.0',
+  info: { title: 'Shop', version: '1' },
+  paths,
+})
+
+/** As a call has them: integers that a double cannot hold are exact. */
+function argumentsOf(text: string): Arguments {
+  const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${text}}`
+  const message = readMessage(Buffer.from(call))
+  assert.ok(typeof message !== 'string')
+  return message.params as Arguments
+}
+
+describe('operations of an API', () => {
+  it('are offered without those whose references cannot be decoded', () => {
+    const good = { get: { operationId: 'good' } }
+    const broken = '#/components/schemas/a%zz'
+    const parameter = { get: { operationId: 'bad', parameters: [{ $ref: broken }] } }
+    const schema = {
+      get: {
+        operationId: 'bad',
+        parameters: [{ name: 'q', in: 'query', schema: { $ref: broken } }],
+      },
+    }
+    for (const bad of [parameter, schema]) {
+      const names = operationsOf(document({ '/bad': bad, '/good': good }), undefined)
+      assert.deepEqual(
+        names.map(({ tool }) => tool.name),
+        ['good'],
+      )
+    }
+  })
+
+  it('get integers beyond 2^53 as they are written, in parameters that are JSON', () => {
+    const json = { content: { 'application/json': { schema: {} } } }
+    const parameters = [
+      { name: 'filter', in: 'query', ...json },
+      { name: 'X-Filter', in: 'header', ...json },
+    ]
+    const paths = { '/find': { get: { operationId: 'find', parameters } } }
+    const [find] = operationsOf(document(paths), undefined)
+    const given = argumentsOf('{"filter":{"id":9007199254740993},"X-Filter":[9007199254740993]}')
+    const request = requestFor(find as Operation, given)
+    assert.ok(typeof request !== 'string')
+    assert.equal(decodeURIComponent(request.path), '/find?filter={"id":9007199254740993}')
+    assert.deepEqual(request.headers, [['x-filter', '[9007199254740993]']])
+  })
+})
