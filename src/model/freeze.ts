@@ -1,8 +1,13 @@
 import type { Model } from './model.ts'
+import { isFileOrigin } from './moves.ts'
 
-/** The value and all that it holds, never to change again; answers the same value. */
+/**
+ * The value and all that it holds, never to change again; answers the same value. Origins in files
+ * follow what they belong to: see ./moves.ts.
+ */
 export function freeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  if (isFileOrigin(value)) return value
   Object.freeze(value)
   if (Array.isArray(value)) for (let i = 0; i < value.length; i++) freeze(value[i])
   else for (const key in value) freeze(value[key])

@@ -1,5 +1,6 @@
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Model } from '../model/model.ts'
+import { movesMade } from '../model/moves.ts'
 import type { Route } from '../model/route.ts'
 import { runCooperatively, runToCompletion } from '../model/steps.ts'
 import { nameOf } from '../reach/attachment.ts'
@@ -67,7 +68,7 @@ function* compileSteps(
   const compilation = openCompilation(model, previous, services)
   // Whoever asks for other services must not get parts that were made with these.
   const known = previous?.parts?.services === services ? previous.parts : undefined
-  const before = reusable(known, previous?.model ?? model, model)
+  const before = reusable(previous, known, model)
   const parts = new Map<string, ListenerPart>()
   for (const where of compilation.reach.listeners()) {
     const key = `${where.gateway.name}/${where.listener.name}`
@@ -89,7 +90,7 @@ function* compileSteps(
     model,
     listeners: [...parts.values()].map(({ program }) => withPages(program, pages)),
     ...uses,
-    parts: { services, listeners: parts, tally },
+    parts: { services, listeners: parts, tally, moves: movesMade() },
   }
 }
 

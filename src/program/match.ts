@@ -3,6 +3,7 @@
 // Liberties: counted loops, rolling hashes in place of slices, tables linked to the next best.
 
 import type { Exchange } from '../exchange/exchange.ts'
+import { type ChangedRange, changedRange } from '../model/changed-range.ts'
 import { coverage } from '../model/hostnames.ts'
 import type { Match } from '../model/route.ts'
 import { runToCompletion } from '../model/steps.ts'
@@ -91,9 +92,7 @@ export function* compileHosts<T>(
   // Where all that is found by a changed path is of changed groups, no others are looked through.
   const isWithin = before !== undefined && range !== undefined && isAllOf(before, range, starts)
   const among =
-    isWithin && starts.size === changed?.size
-      ? groups.slice(range.start, groups.length - range.same)
-      : groups
+    isWithin && starts.size === changed?.size ? groups.slice(range.start, range.end) : groups
   const { any, ...built } = yield* buildTables(among, changed, starts)
   const exact = merged(before?.exact, changed, built.exact, '')
   if (before !== undefined && ![...(changed ?? [])].some((name) => name.startsWith('*.'))) {
@@ -120,35 +119,19 @@ export function* compileHosts<T>(
 /** The keys of paths that changed, by name; undefined: there is one without a key. */
 type Changes = ReadonlyMap<string, ReadonlySet<string> | undefined>
 
-/** How many groups are the same at the beginning and at the end, and how many between them not. */
-interface ChangedRange {
-  readonly start: number
-  readonly same: number
-  readonly changed: number
-}
-
 /** So few at once hold nobody up. */
 const MAX_AT_ONCE = 100
 
-function isMost({ changed }: ChangedRange, length: number): boolean {
+function isMost({ start, endBefore, end }: ChangedRange, length: number): boolean {
+  const changed = Math.max(endBefore, end) - start
   return changed > MAX_AT_ONCE && 2 * changed > length
-}
-
-function changedRange<T>(before: Groups<T>, now: Groups<T>): ChangedRange {
-  const shorter = Math.min(before.length, now.length)
-  let start = 0
-  while (start < shorter && before[start] === now[start]) start++
-  let same = 0
-  const [last, end] = [before.length - 1, now.length - 1]
-  while (same < shorter - start && before[last - same] === now[end - same]) same++
-  return { start, same, changed: Math.max(before.length, now.length) - start - same }
 }
 
 /** Of all entries that are new, gone, or elsewhere among the others; '' for any name. */
 function changedHosts<T>(
   before: Groups<T>,
   now: Groups<T>,
-  { start, same }: ChangedRange,
+  { start, endBefore, end }: ChangedRange,
 ): Changes {
   const changes = new Map<string, Set<string> | undefined>()
   const note = (name: string, key: string | undefined) => {
@@ -157,8 +140,8 @@ function changedHosts<T>(
       changes.set(name, undefined)
     else changes.set(name, (known ?? new Set()).add(key))
   }
-  for (const groups of [before, now]) {
-    for (const { entries } of groups.slice(start, groups.length - same)) {
+  for (const groups of [before.slice(start, endBefore), now.slice(start, end)]) {
+    for (const { entries } of groups) {
       for (const { hostnames, match } of entries) {
         const key = keyOf(match.path)
         if (hostnames.length === 0) note('', key)
@@ -193,7 +176,7 @@ function startsOf<T>(before: Hosts<T> | undefined, changes: Changes | undefined)
 /** Whether these groups are all that have anything in the tables by the keys that changed. */
 function isAllOf<T>(before: Hosts<T>, range: ChangedRange, starts: Starts<T>): boolean {
   const own = new Map<string, Map<string, number>>()
-  for (const { entries } of before.groups.slice(range.start, before.groups.length - range.same)) {
+  for (const { entries } of before.groups.slice(range.start, range.endBefore)) {
     for (const { hostnames, match } of entries) {
       const key = keyOf(match.path) ?? ''
       for (const name of hostnames.length === 0 ? [''] : new Set(hostnames)) {

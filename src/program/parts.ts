@@ -1,11 +1,12 @@
 import type { JsonObject } from '../cel/values/value.ts'
 import type { Listener } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
+import { movesMade } from '../model/moves.ts'
 import type { Attached } from '../model/policy.ts'
 import type { Route } from '../model/route.ts'
 import type { CompileDeps } from './compile-deps.ts'
 import type { Hosts, MatchEntry } from './match.ts'
-import type { ListenerProgram, RouteProgram } from './program.ts'
+import type { ListenerProgram, Program, RouteProgram } from './program.ts'
 import type { Recorded, Uses } from './uses.ts'
 import type { UsesTally } from './uses-tally.ts'
 
@@ -20,6 +21,8 @@ export interface Parts {
   readonly listeners: ReadonlyMap<string, ListenerPart>
   /** Of this Program and those before and after it. */
   readonly tally: UsesTally
+  /** How many things had been moved in their files when it was made. */
+  readonly moves: number
 }
 
 export interface ListenerPart {
@@ -66,17 +69,21 @@ export interface Reusable {
 const NONE = () => undefined
 const NOTHING_REUSABLE: Reusable = { listener: NONE, routes: () => NONE }
 
-export function reusable(parts: Parts | undefined, before: Model, now: Model): Reusable {
-  if (parts === undefined) return NOTHING_REUSABLE
+export function reusable(previous: Program | undefined, parts: Parts | undefined, now: Model) {
+  if (previous === undefined || parts === undefined) return NOTHING_REUSABLE
+  const { model: before, diagnostics } = previous
+  // What is said of an expression counts from the line that its policy was on then.
+  const isElsewhere = diagnostics.length > 0 && parts.moves !== movesMade()
   const changed = changedBackends(before, now)
   const isStale = (thing: object) =>
     changed.size > 0 && mentionedBackends(thing).some((name) => changed.has(name))
-  return {
+  const made: Reusable = {
     listener(key, { frontend, policies, listener }) {
       const known = parts.listeners.get(key)
       if (known === undefined) return undefined
       const { around } = known
       const isSame =
+        !(isElsewhere && known.own.uses.isReported) &&
         around.frontend === frontend &&
         around.policies === policies &&
         around.listener === listener &&
@@ -90,10 +97,12 @@ export function reusable(parts: Parts | undefined, before: Model, now: Model): R
       const find = finder(part.routes)
       return (route) => {
         const known = find(route)
-        return known === undefined || isStale(route) ? undefined : known
+        if (known === undefined || isStale(route)) return undefined
+        return isElsewhere && known.uses.isReported ? undefined : known
       }
     },
   }
+  return made
 }
 
 /** The routes whose parts are not those of the Model before; `now` has the pieces that both share. */

@@ -1,4 +1,5 @@
 import { type Backend, partsOf } from '../../model/backend.ts'
+import { changedRange } from '../../model/changed-range.ts'
 import type { Model } from '../../model/model.ts'
 import type { Attached, ValidPolicy } from '../../model/policy.ts'
 import type { Route } from '../../model/route.ts'
@@ -116,14 +117,9 @@ function count(counts: Map<AuthorizationRule, number>, rule: AuthorizationRule, 
 
 /** Those that are new; most stay where they are, and are passed over quickly. */
 function routesSince(before: readonly Route[], now: readonly Route[]): readonly Route[] {
-  const max = Math.min(before.length, now.length)
-  let start = 0
-  while (start < max && before[start] === now[start]) start++
-  let end = 0
-  // No `at`, which is ten times as slow here, and there may be thousands.
-  while (end < max - start && before[before.length - 1 - end] === now[now.length - 1 - end]) end++
-  const known = new Set(before.slice(start, before.length - end))
-  return now.slice(start, now.length - end).filter((route) => !known.has(route))
+  const { start, endBefore, end } = changedRange(before, now)
+  const known = new Set(before.slice(start, endBefore))
+  return now.slice(start, end).filter((route) => !known.has(route))
 }
 
 /** Whether routes that both have mean the same in both. */
