@@ -1,5 +1,5 @@
 export const ROUTES = 5_000
-const BACKENDS = 50
+const BACKENDS = 500
 
 export interface WrittenRoute {
   readonly name: string
@@ -52,10 +52,10 @@ export const EDITS: Readonly<Record<string, Edit>> = {
     ...route,
     rules: [{ action: 'require', expression: `request.headers['x-team'] == 'new-${round}'` }],
   })),
-  'a backend, which 100 routes have': ({ backends }, round) => {
+  'a backend, which 10 routes have': ({ backends }, round) => {
     const at = round % BACKENDS
     const { name } = backends[at] as WrittenBackend
-    backends[at] = { name, host: `127.0.0.1:${24_300 + round}` }
+    backends[at] = { name, host: `127.0.0.1:${25_000 + round}` }
   },
   'a rule more, which moves all below': changeRoute((route, round) => ({
     ...route,

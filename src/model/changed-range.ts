@@ -7,13 +7,47 @@ export interface ChangedRange {
   readonly end: number
 }
 
-/** Of lists with thousands of things mostly one is different: counted loops, by identity. */
-export function changedRange<T>(before: readonly T[], now: readonly T[]): ChangedRange {
-  const shorter = Math.min(before.length, now.length)
-  let start = 0
-  while (start < shorter && before[start] === now[start]) start++
-  let endBefore = before.length
-  let end = now.length
+interface Compared {
+  readonly before: WeakRef<readonly unknown[]>
+  readonly range: ChangedRange
+}
+
+/** By the second list. */
+const compared = new WeakMap<readonly unknown[], Compared>()
+
+/**
+ * By identity. Of lists with thousands of things mostly one is different, and several look for it
+ * one after the other: it is found once. `within`: what is known of it already. Lists that were
+ * compared must not change any more.
+ */
+export function changedRange<T>(
+  before: readonly T[],
+  now: readonly T[],
+  within?: ChangedRange,
+): ChangedRange {
+  const known = compared.get(now)
+  if (known?.before.deref() === before) return known.range
+  const range = find(before, now, within)
+  compared.set(now, { before: new WeakRef(before), range })
+  return range
+}
+
+/** The list that this one was compared with last, if it is still there. */
+export function comparedWith<T>(
+  now: readonly T[],
+): { readonly before: readonly T[]; readonly range: ChangedRange } | undefined {
+  const known = compared.get(now)
+  const before = known?.before.deref() as readonly T[] | undefined
+  return known === undefined || before === undefined ? undefined : { before, range: known.range }
+}
+
+function find<T>(
+  before: readonly T[],
+  now: readonly T[],
+  within: ChangedRange = { start: 0, endBefore: before.length, end: now.length },
+): ChangedRange {
+  let { start, endBefore, end } = within
+  while (start < end && start < endBefore && before[start] === now[start]) start++
   // No `at`, which is ten times as slow here.
   while (end > start && endBefore > start && before[endBefore - 1] === now[end - 1]) {
     end--

@@ -1,3 +1,4 @@
+import { comparedWith } from './changed-range.ts'
 import type { Model } from './model.ts'
 import { isFileOrigin } from './moves.ts'
 
@@ -17,7 +18,8 @@ export function freeze<T>(value: T): T {
 /** A Model in small steps, for whoever serves it already. */
 export function* freezeModel(model: Model): Generator<void, void> {
   const { routes } = model
-  for (let i = firstThawed(routes, 0); i < routes.length; i = firstThawed(routes, i + 1)) {
+  const { from, end } = mayBeThawed(routes)
+  for (let i = firstThawed(routes, from, end); i < end; i = firstThawed(routes, i + 1, end)) {
     freeze(routes[i])
     yield
   }
@@ -26,9 +28,16 @@ export function* freezeModel(model: Model): Generator<void, void> {
   freeze(model)
 }
 
+/** What a list shares with one that is frozen is frozen. */
+function mayBeThawed(things: readonly object[]): { readonly from: number; readonly end: number } {
+  const known = comparedWith(things)
+  if (known === undefined || !Object.isFrozen(known.before)) return { from: 0, end: things.length }
+  return { from: known.range.start, end: known.range.end }
+}
+
 /** Apart from the steps: V8 does not optimize a loop of a generator while it runs. */
-function firstThawed(things: readonly object[], from: number): number {
+function firstThawed(things: readonly object[], from: number, end: number): number {
   let i = from
-  while (i < things.length && Object.isFrozen(things[i])) i++
+  while (i < end && Object.isFrozen(things[i])) i++
   return i
 }

@@ -22,12 +22,13 @@ export function* reconcile(
     after: readonly T[],
     merge = one<T>,
   ): Generator<void, readonly T[]> {
-    const { start, endBefore, end } = changedRange(before, after)
-    const made = after.slice()
+    const range = changedRange(before, after)
+    const { start, endBefore, end } = range
     // Each is taken once: two things of one name are two things.
     const known = new Set(before.slice(start, endBefore))
     const left = known.difference(new Set(after.slice(start, end)))
     let byName: Map<string, T> | undefined
+    let made: T[] | undefined
     for (let i = firstUnknown(after, start, end, known); i < end; ) {
       const thing = after[i] as T
       const there = before[i]
@@ -35,12 +36,15 @@ export function* reconcile(
       // Most stay where they are: names are looked up only where they do not.
       if (!isThere) byName ??= new Map([...left].map((own) => [own.name, own]))
       const was = isThere ? there : byName?.get(thing.name)
-      if (was !== undefined && left.delete(was)) made[i] = merge(was, thing)
+      const merged = was !== undefined && left.delete(was) ? merge(was, thing) : thing
+      if (merged !== thing) (made ??= after.slice())[i] = merged
       yield
       i = firstUnknown(after, i + 1, end, known)
     }
-    const isUnchanged = made.length === before.length && isEqual(before, made, start, end)
-    return isUnchanged ? before : made
+    const all = made ?? after
+    const changed = changedRange(before, all, range)
+    const isUnchanged = changed.start === changed.end && changed.start === changed.endBefore
+    return isUnchanged ? before : all
   }
   const gateway = (before: Gateway, after: Gateway): Gateway => {
     if (isSameBut(before, after, moves)) return before
@@ -77,11 +81,6 @@ function firstUnknown<T>(
   let i = from
   while (i < end && known.has(things[i] as T)) i++
   return i
-}
-
-function isEqual<T>(a: readonly T[], b: readonly T[], from: number, end: number): boolean {
-  for (let i = from; i < end; i++) if (a[i] !== b[i]) return false
-  return true
 }
 
 function isShallowlySame(a: Model, b: Model): boolean {

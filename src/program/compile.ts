@@ -1,4 +1,5 @@
 import type { Exchange } from '../exchange/exchange.ts'
+import { changedRange } from '../model/changed-range.ts'
 import type { Model } from '../model/model.ts'
 import { movesMade } from '../model/moves.ts'
 import type { Route } from '../model/route.ts'
@@ -7,7 +8,7 @@ import { nameOf } from '../reach/attachment.ts'
 import { kindsThat } from '../reach/kinds.ts'
 import { Point } from '../reach/points.ts'
 import { unenforcedOnStreams } from '../reach/stream-policies.ts'
-import type { RoutePlace, Where } from '../reach/where.ts'
+import type { Where } from '../reach/where.ts'
 import type { Cluster } from '../upstream/cluster.ts'
 import { type Compilation, closeCompilation, openCompilation } from './compilation.ts'
 import type { CompileDeps } from './compile-deps.ts'
@@ -21,11 +22,11 @@ import {
   type Around,
   type ListenerOwn,
   type ListenerPart,
+  mentionedBackends,
   type PlacedRoute,
   type Reusable,
   type RoutePart,
   reusable,
-  routePart,
 } from './parts.ts'
 import type { Program } from './program.ts'
 import { compileRule, compileUnmatched, refusedRoute } from './routes.ts'
@@ -84,15 +85,19 @@ function* compileSteps(
   lists.set('', [{ uses: compilation.contexts.uses }])
   const tally = known?.tally ?? new UsesTally()
   const uses = tally.update(lists)
+  const { routesByGateway } = compilation.reach
   closeCompilation(compilation)
   const pages = pagesOf(uses.state)
   return {
     model,
     listeners: [...parts.values()].map(({ program }) => withPages(program, pages)),
     ...uses,
-    parts: { services, listeners: parts, tally, moves: movesMade() },
+    parts: { services, listeners: parts, tally, moves: movesMade(), routesByGateway },
   }
 }
+
+/** Of routes that nothing comes to. */
+const NO_USES = new Uses()
 
 const PREFLIGHTS = kindsThat(({ repliesTo }) => repliesTo === 'preflights')
 
@@ -106,39 +111,20 @@ function* compileListener(
   const around: Around = { frontend: model.frontend, policies: gateway.policies, listener }
   const known = before.listener(`${gateway.name}/${listener.name}`, around)
   const own = known?.own ?? compilation.contexts.record(() => compileOwn(compilation, where))
-  const find = before.routes(known)
-  const parts: RoutePart[] = []
-  const routes = reach.routesNear(where)
-  for (let next = takeKnown(routes, 0, find, parts); next < routes.length; ) {
-    const place = reach.routeOn(where, routes[next] as Route)
-    if (place !== undefined) parts.push(yield* compileRoute(compilation, place))
-    next = takeKnown(routes, next + 1, find, parts)
+  const near = reach.routesNear(where)
+  const reused = before.routes(known, near)
+  for (const index of reused.missing) {
+    reused.parts[index] = yield* compileRoute(compilation, where, near[index] as Route)
   }
+  const parts = reused.parts as RoutePart[]
+  if (known !== undefined) changedRange(known.routes, parts, reused.range)
   const hosts = yield* compileHosts(parts, known?.hosts)
-  if (known !== undefined && known.hosts === hosts) return { ...known, routes: parts }
+  if (known !== undefined && known.hosts === hosts) return { ...known, near, routes: parts }
   const { unmatched, ...rest } = own.value
   const hostname = nameOf(listener)
   const matcher = matcherOf(hosts, { hostname, unmatched, refused: refusedRoute(where) })
   const program = { ...rest, match: matching(matcher) }
-  return { around, own, routes: parts, hosts, program }
-}
-
-/**
- * Takes parts of before until there is none for a route; returns its number. Apart from the steps:
- * V8 does not optimize a loop of a generator while it runs.
- */
-function takeKnown(
-  routes: readonly Route[],
-  from: number,
-  find: (route: Route) => RoutePart | undefined,
-  parts: RoutePart[],
-): number {
-  for (let i = from; i < routes.length; i++) {
-    const known = find(routes[i] as Route)
-    if (known === undefined) return i
-    parts.push(known)
-  }
-  return routes.length
+  return { around, own, near, routes: parts, hosts, program }
 }
 
 /** Apart, so that it keeps nothing else of the compilation alive. */
@@ -165,10 +151,17 @@ function compileOwn(compilation: Compilation, where: Where): ListenerOwn {
   }
 }
 
-/** A route at a listener. */
-function* compileRoute(compilation: Compilation, place: RoutePlace): Generator<void, RoutePart> {
-  const { route, hostnames } = place
+/** A route at a listener; without entries where no request of the listener comes to it. */
+function* compileRoute(
+  compilation: Compilation,
+  where: Where,
+  route: Route,
+): Generator<void, RoutePart> {
   const { contexts, reach } = compilation
+  const place = reach.routeOn(where, route)
+  const mentions = mentionedBackends(route)
+  if (place === undefined) return { route, mentions, uses: NO_USES, entries: [] }
+  const { hostnames } = place
   const entries: MatchEntry<PlacedRoute>[] = []
   const uses = new Uses()
   if (route.rules.some(({ matches }) => matches.some(({ headers }) => headers.length > 0))) {
@@ -186,5 +179,5 @@ function* compileRoute(compilation: Compilation, place: RoutePlace): Generator<v
     uses.link(made.uses)
     yield
   }
-  return routePart({ route, uses: contexts.shareUses(uses), entries })
+  return { route, mentions, uses: contexts.shareUses(uses), entries }
 }

@@ -3,7 +3,7 @@
 // Liberties: counted loops, rolling hashes in place of slices, tables linked to the next best.
 
 import type { Exchange } from '../exchange/exchange.ts'
-import { type ChangedRange, changedRange } from '../model/changed-range.ts'
+import { changedRange } from '../model/changed-range.ts'
 import { coverage } from '../model/hostnames.ts'
 import type { Match } from '../model/route.ts'
 import { runToCompletion } from '../model/steps.ts'
@@ -82,17 +82,18 @@ export function* compileHosts<T>(
   groups: Groups<T>,
   before: Hosts<T> | undefined = undefined,
 ): Generator<void, Hosts<T>> {
-  const range = before && changedRange(before.groups, groups)
+  const difference = before && differenceOf(before.groups, groups)
   // To go on from tables that lose most of what they have is no less work, and all at once.
-  if (range !== undefined && isMost(range, groups.length)) return yield* compileHosts(groups)
-  const changes = before && range && changedHosts(before.groups, groups, range)
+  if (difference !== undefined && isMost(difference, groups.length)) {
+    return yield* compileHosts(groups)
+  }
+  const changes = difference && changedHosts(difference)
   const changed = changes && new Set(changes.keys())
   if (before !== undefined && changed?.size === 0) return before
   const starts = startsOf(before, changes)
   // Where all that is found by a changed path is of changed groups, no others are looked through.
-  const isWithin = before !== undefined && range !== undefined && isAllOf(before, range, starts)
-  const among =
-    isWithin && starts.size === changed?.size ? groups.slice(range.start, range.end) : groups
+  const isWithin = before && difference && isAllOf(before, difference.gone, starts)
+  const among = isWithin === true && starts.size === changed?.size ? difference.come : groups
   const { any, ...built } = yield* buildTables(among, changed, starts)
   const exact = merged(before?.exact, changed, built.exact, '')
   if (before !== undefined && ![...(changed ?? [])].some((name) => name.startsWith('*.'))) {
@@ -122,17 +123,34 @@ type Changes = ReadonlyMap<string, ReadonlySet<string> | undefined>
 /** So few at once hold nobody up. */
 const MAX_AT_ONCE = 100
 
-function isMost({ start, endBefore, end }: ChangedRange, length: number): boolean {
-  const changed = Math.max(endBefore, end) - start
+/** Groups that the one list has and the other has not, in their order. */
+interface Difference<T> {
+  readonly gone: Groups<T>
+  readonly come: Groups<T>
+}
+
+function isMost<T>({ gone, come }: Difference<T>, length: number): boolean {
+  const changed = Math.max(gone.length, come.length)
   return changed > MAX_AT_ONCE && 2 * changed > length
 }
 
-/** Of all entries that are new, gone, or elsewhere among the others; '' for any name. */
-function changedHosts<T>(
-  before: Groups<T>,
-  now: Groups<T>,
-  { start, endBefore, end }: ChangedRange,
-): Changes {
+/** Those that are elsewhere among the others count as gone and as come. */
+function differenceOf<T>(before: Groups<T>, now: Groups<T>): Difference<T> {
+  const { start, endBefore, end } = changedRange(before, now)
+  const all = { gone: before.slice(start, endBefore), come: now.slice(start, end) }
+  const [old, young] = [new Set(all.gone), new Set(all.come)]
+  const stayed = all.gone.filter((group) => young.has(group))
+  if (stayed.length === 0) return all
+  const order = all.come.filter((group) => old.has(group))
+  if (order.some((group, index) => group !== stayed[index])) return all
+  return {
+    gone: all.gone.filter((group) => !young.has(group)),
+    come: all.come.filter((group) => !old.has(group)),
+  }
+}
+
+/** Of all entries that are different; '' for any name. */
+function changedHosts<T>({ gone, come }: Difference<T>): Changes {
   const changes = new Map<string, Set<string> | undefined>()
   const note = (name: string, key: string | undefined) => {
     const known = changes.get(name)
@@ -140,13 +158,11 @@ function changedHosts<T>(
       changes.set(name, undefined)
     else changes.set(name, (known ?? new Set()).add(key))
   }
-  for (const groups of [before.slice(start, endBefore), now.slice(start, end)]) {
-    for (const { entries } of groups) {
-      for (const { hostnames, match } of entries) {
-        const key = keyOf(match.path)
-        if (hostnames.length === 0) note('', key)
-        for (const hostname of hostnames) note(hostname, key)
-      }
+  for (const { entries } of [...gone, ...come]) {
+    for (const { hostnames, match } of entries) {
+      const key = keyOf(match.path)
+      if (hostnames.length === 0) note('', key)
+      for (const hostname of hostnames) note(hostname, key)
     }
   }
   return changes
@@ -174,9 +190,9 @@ function startsOf<T>(before: Hosts<T> | undefined, changes: Changes | undefined)
 }
 
 /** Whether these groups are all that have anything in the tables by the keys that changed. */
-function isAllOf<T>(before: Hosts<T>, range: ChangedRange, starts: Starts<T>): boolean {
+function isAllOf<T>(before: Hosts<T>, gone: Groups<T>, starts: Starts<T>): boolean {
   const own = new Map<string, Map<string, number>>()
-  for (const { entries } of before.groups.slice(range.start, range.endBefore)) {
+  for (const { entries } of gone) {
     for (const { hostnames, match } of entries) {
       const key = keyOf(match.path) ?? ''
       for (const name of hostnames.length === 0 ? [''] : new Set(hostnames)) {

@@ -1,9 +1,11 @@
 import type { JsonObject } from '../cel/values/value.ts'
+import { type ChangedRange, changedRange } from '../model/changed-range.ts'
 import type { Listener } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import { movesMade } from '../model/moves.ts'
 import type { Attached } from '../model/policy.ts'
 import type { Route } from '../model/route.ts'
+import type { Reach } from '../reach/reach.ts'
 import type { CompileDeps } from './compile-deps.ts'
 import type { Hosts, MatchEntry } from './match.ts'
 import type { ListenerProgram, Program, RouteProgram } from './program.ts'
@@ -23,13 +25,16 @@ export interface Parts {
   readonly tally: UsesTally
   /** How many things had been moved in their files when it was made. */
   readonly moves: number
+  /** Of its Model. */
+  readonly routesByGateway: Reach['routesByGateway']
 }
 
 export interface ListenerPart {
   /** Of all gateways, of its own, and the listener: whatever is around its routes. */
   readonly around: Around
   readonly own: Recorded<ListenerOwn>
-  /** One for each route of its gateway, in their order. */
+  /** The routes of its gateway, and a part for each of them. */
+  readonly near: readonly Route[]
   readonly routes: readonly RoutePart[]
   readonly hosts: Hosts<PlacedRoute>
   readonly program: ListenerProgram
@@ -55,6 +60,8 @@ export interface ListenerOwn extends Omit<ListenerProgram, 'match'> {
 /** A route at a listener, without entries where no request can come to it. */
 export interface RoutePart {
   readonly route: Route
+  /** Names of backends that it mentions. */
+  readonly mentions: readonly string[]
   readonly uses: Uses
   readonly entries: readonly MatchEntry<PlacedRoute>[]
 }
@@ -62,12 +69,27 @@ export interface RoutePart {
 /** What of the Program before can be taken over. */
 export interface Reusable {
   listener(key: string, around: Around): ListenerPart | undefined
-  /** Of a listener that is the same: asked for routes in their order. */
-  routes(part: ListenerPart | undefined): (route: Route) => RoutePart | undefined
+  /** Of a listener that is the same: a part for each of these routes, where there is one. */
+  routes(part: ListenerPart | undefined, near: readonly Route[]): ReusedParts
 }
 
-const NONE = () => undefined
-const NOTHING_REUSABLE: Reusable = { listener: NONE, routes: () => NONE }
+/** The parts of routes, in their order. */
+export interface ReusedParts {
+  readonly parts: (RoutePart | undefined)[]
+  /** Which of them are missing. */
+  readonly missing: readonly number[]
+  /** Where they can differ from those of the listener before. */
+  readonly range: ChangedRange | undefined
+}
+
+const NOTHING_REUSABLE: Reusable = {
+  listener: () => undefined,
+  routes: (_, near) => ({
+    parts: new Array(near.length).fill(undefined),
+    missing: [...near.keys()],
+    range: undefined,
+  }),
+}
 
 export function reusable(previous: Program | undefined, parts: Parts | undefined, now: Model) {
   if (previous === undefined || parts === undefined) return NOTHING_REUSABLE
@@ -92,14 +114,18 @@ export function reusable(previous: Program | undefined, parts: Parts | undefined
         !isStale(listener)
       return isSame ? known : undefined
     },
-    routes(part) {
-      if (part === undefined) return NONE
-      const find = finder(part.routes)
-      return (route) => {
-        const known = find(route)
-        if (known === undefined || isStale(route)) return undefined
-        return isElsewhere && known.uses.isReported ? undefined : known
-      }
+    routes(part, near) {
+      if (part === undefined) return NOTHING_REUSABLE.routes(part, near)
+      const range = changedRange(part.near, near)
+      const { start, endBefore, end } = range
+      const elsewhere = new Map<Route, RoutePart>()
+      for (const one of part.routes.slice(start, endBefore)) elsewhere.set(one.route, one)
+      const middle = near.slice(start, end).map((route) => elsewhere.get(route))
+      const parts = [...part.routes.slice(0, start), ...middle, ...part.routes.slice(endBefore)]
+      if (changed.size === 0 && !isElsewhere)
+        return { parts, missing: missingIn(parts, start, end), range }
+      dropStale(parts, changed, isElsewhere)
+      return { parts, missing: missingIn(parts, 0, parts.length), range: undefined }
     },
   }
   return made
@@ -120,34 +146,30 @@ export function routesToCompile(before: Model, now: Model): readonly Route[] {
   })
 }
 
-/** Routes that a part was made of, whichever: of others there is none to look for. */
-const compiled = new WeakSet<Route>()
-
-export function routePart(part: RoutePart): RoutePart {
-  compiled.add(part.route)
-  return part
+function missingIn(
+  parts: readonly (RoutePart | undefined)[],
+  from: number,
+  end: number,
+): readonly number[] {
+  const missing: number[] = []
+  for (let i = from; i < end; i++) if (parts[i] === undefined) missing.push(i)
+  return missing
 }
 
-/** Most are asked for in the order in which they are: a table is made for the others alone. */
-function finder(parts: readonly RoutePart[]): (route: Route) => RoutePart | undefined {
-  let next = 0
-  let table: Map<Route, number> | undefined
-  return (route) => {
-    if (parts[next]?.route !== route) {
-      const found = compiled.has(route) ? (table ??= tableOf(parts)).get(route) : undefined
-      if (found === undefined) {
-        // Most likely in the place of the one that was there.
-        next++
-        return undefined
-      }
-      next = found
-    }
-    return parts[next++]
+/** Counted loops: there may be thousands. */
+function dropStale(
+  parts: (RoutePart | undefined)[],
+  changed: ReadonlySet<string>,
+  isElsewhere: boolean,
+): void {
+  for (let i = 0; i < parts.length; i++) {
+    const part = parts[i]
+    if (part === undefined) continue
+    const { mentions, uses } = part
+    let isStale = isElsewhere && uses.isReported
+    for (let m = 0; m < mentions.length; m++) isStale ||= changed.has(mentions[m] as string)
+    if (isStale) parts[i] = undefined
   }
-}
-
-function tableOf(parts: readonly RoutePart[]): Map<Route, number> {
-  return new Map(parts.map((part, index) => [part.route, index]))
 }
 
 /** By name: those that are other than before, and those that mention such. */
@@ -169,19 +191,19 @@ function changedBackends(before: Model, now: Model): ReadonlySet<string> {
   return changed
 }
 
-const mentions = new WeakMap<object, readonly string[]>()
+const mentioned = new WeakMap<object, readonly string[]>()
 
 /**
  * Wherever a backend is referred to, by a route, a mirror or a service that a policy asks, its
  * name is a `backend`; that some such text may be something else costs a compilation at most.
  */
 export function mentionedBackends(thing: object): readonly string[] {
-  const known = mentions.get(thing)
+  const known = mentioned.get(thing)
   if (known !== undefined) return known
   const names = new Set<string>()
   collect(thing, names)
   const found = [...names]
-  mentions.set(thing, found)
+  mentioned.set(thing, found)
   return found
 }
 

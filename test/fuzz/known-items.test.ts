@@ -159,7 +159,7 @@ describe('a file that is read again', () => {
     }
     // Else nothing was shown.
     assert.ok(seen.kept > seen.routes * 0.6, JSON.stringify(seen))
-    assert.ok(seen.moved > seen.routes, JSON.stringify(seen))
+    assert.ok(seen.moved > seen.routes / 2, JSON.stringify(seen))
     assert.ok(seen.errors > numRuns, JSON.stringify(seen))
   })
 })

@@ -51,8 +51,9 @@ export function* suspectsOf(model: Model, before?: Model): Generator<void, Suspe
     LOOKED.delete(before)
     looked = known
     const look = routeReader(model, looked.around.listeners)
-    for (const route of routesSince(model.routes, before.routes)) forget(looked, route)
-    for (const route of routesSince(before.routes, model.routes)) {
+    const { gone, come } = routesBetween(before.routes, model.routes)
+    for (const route of gone) forget(looked, route)
+    for (const route of come) {
       yield
       note(looked, route, look(route))
     }
@@ -115,11 +116,12 @@ function count(counts: Map<AuthorizationRule, number>, rule: AuthorizationRule, 
   else counts.set(rule, sum)
 }
 
-/** Those that are new; most stay where they are, and are passed over quickly. */
-function routesSince(before: readonly Route[], now: readonly Route[]): readonly Route[] {
+/** Most stay where they are, and are passed over quickly. */
+function routesBetween(before: readonly Route[], now: readonly Route[]) {
   const { start, endBefore, end } = changedRange(before, now)
-  const known = new Set(before.slice(start, endBefore))
-  return now.slice(start, end).filter((route) => !known.has(route))
+  const old = new Set(before.slice(start, endBefore))
+  const young = new Set(now.slice(start, end))
+  return { gone: old.difference(young), come: young.difference(old) }
 }
 
 /** Whether routes that both have mean the same in both. */
