@@ -2,7 +2,7 @@ import type { FileOrigin } from '../diagnostics/diagnostic.ts'
 import { changedRange } from './changed-range.ts'
 import type { Gateway } from './gateway.ts'
 import type { Model } from './model.ts'
-import { isFileOrigin, type Moves } from './moves.ts'
+import { isFileOrigin, type Moves, placesIn } from './moves.ts'
 
 /**
  * The same Model as `next`, with the parts of `previous` wherever nothing about them changed. Whoever
@@ -16,11 +16,12 @@ export function* reconcile(
   moves?: Moves,
 ): Generator<void, Model> {
   if (previous === undefined || previous === next) return next
-  const one = <T>(before: T, after: T): T => (isSameBut(before, after, moves) ? before : after)
+  const one: Merge = (before, after, isInUse) =>
+    isSameBut(before, after, moves, isInUse) ? before : after
   const all = function* <T extends { readonly name: string }>(
     before: readonly T[],
     after: readonly T[],
-    merge = one<T>,
+    merge: (before: T, after: T, isInUse: InUse) => T = one,
   ): Generator<void, readonly T[]> {
     const range = changedRange(before, after)
     const { start, endBefore, end } = range
@@ -28,6 +29,7 @@ export function* reconcile(
     const known = new Set(before.slice(start, endBefore))
     const left = known.difference(new Set(after.slice(start, end)))
     let byName: Map<string, T> | undefined
+    const isInUse = originsOf(after.slice(start, end))
     let made: T[] | undefined
     for (let i = firstUnknown(after, start, end, known); i < end; ) {
       const thing = after[i] as T
@@ -36,7 +38,7 @@ export function* reconcile(
       // Most stay where they are: names are looked up only where they do not.
       if (!isThere) byName ??= new Map([...left].map((own) => [own.name, own]))
       const was = isThere ? there : byName?.get(thing.name)
-      const merged = was !== undefined && left.delete(was) ? merge(was, thing) : thing
+      const merged = was !== undefined && left.delete(was) ? merge(was, thing, isInUse) : thing
       if (merged !== thing) (made ??= after.slice())[i] = merged
       yield
       i = firstUnknown(after, i + 1, end, known)
@@ -71,6 +73,18 @@ export function* reconcile(
   return isShallowlySame(previous, made) ? previous : made
 }
 
+type InUse = (origin: FileOrigin) => boolean
+type Merge = <T>(before: T, after: T, isInUse?: InUse) => T
+
+/**
+ * Of two things with one name each may have been made of what the other one was made of before:
+ * what one of them has for an origin is not moved for the other.
+ */
+function originsOf(things: readonly object[]): InUse {
+  let origins: Set<FileOrigin> | undefined
+  return (origin) => (origins ??= new Set(things.flatMap(placesIn))).has(origin)
+}
+
 /** Apart from the steps: V8 does not optimize a loop of a generator while it runs. */
 function firstUnknown<T>(
   things: readonly T[],
@@ -89,11 +103,17 @@ function isShallowlySame(a: Model, b: Model): boolean {
 }
 
 /** Whether all is the same, but for lines where these may move: what is moved is told its lines. */
-function isSameBut(before: unknown, after: unknown, moves: Moves | undefined): boolean {
+function isSameBut(
+  before: unknown,
+  after: unknown,
+  moves: Moves | undefined,
+  isInUse: InUse = () => false,
+): boolean {
   if (before === after) return true
   if (moves === undefined) return isSame(before, after)
   const moved: Moved[] = []
   if (!isSame(before, after, moved)) return false
+  if (moved.some(({ origin }) => isInUse(origin))) return false
   for (const { origin, line } of moved) moves.move(origin, line)
   return true
 }

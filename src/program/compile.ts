@@ -57,6 +57,7 @@ export function compileProgramCooperatively(
 
 /** What nothing uses any more once the new Program serves, to be closed. */
 export function retiredClusters(previous: Program, next: Program): readonly Cluster[] {
+  if (next.clusters === previous.clusters) return []
   const used = new Set(next.clusters.values())
   return [...previous.clusters.values()].filter((cluster) => !used.has(cluster))
 }
@@ -114,7 +115,8 @@ function* compileListener(
   const near = reach.routesNear(where)
   const reused = before.routes(known, near)
   for (const index of reused.missing) {
-    reused.parts[index] = yield* compileRoute(compilation, where, near[index] as Route)
+    const route = near[index] as Route
+    reused.parts[index] = yield* compileRoute(compilation, where, route, reused.stale.get(route))
   }
   const parts = reused.parts as RoutePart[]
   if (known !== undefined) changedRange(known.routes, parts, reused.range)
@@ -156,11 +158,12 @@ function* compileRoute(
   compilation: Compilation,
   where: Where,
   route: Route,
+  known?: RoutePart,
 ): Generator<void, RoutePart> {
   const { contexts, reach } = compilation
   const place = reach.routeOn(where, route)
   const mentions = mentionedBackends(route)
-  if (place === undefined) return { route, mentions, uses: NO_USES, entries: [] }
+  if (place === undefined) return { route, mentions, uses: NO_USES, entries: [], traffic: [] }
   const { hostnames } = place
   const entries: MatchEntry<PlacedRoute>[] = []
   const uses = new Uses()
@@ -169,9 +172,15 @@ function* compileRoute(
     reads.noteMatches(route)
     uses.add('headers', reads)
   }
+  const traffic: RoutePart['traffic'][number][] = []
   for (const rulePlace of reach.rulesOf(place)) {
-    const made = contexts.record(() => compileRule(compilation, rulePlace))
-    const target = made.value
+    const before = known?.traffic[rulePlace.index]
+    // Who somebody is, is told to backends by the policies that found out, as they are now.
+    const isIdentifying = before !== undefined && before.value.authentications.length > 0
+    const reused = isIdentifying ? undefined : before
+    const made = contexts.record(() => compileRule(compilation, rulePlace, reused))
+    const { target } = made.value
+    traffic.push(made.value.traffic)
     const takesPreflights = target.kinds?.some((kind) => PREFLIGHTS.has(kind)) === true
     for (const match of rulePlace.rule.matches) {
       entries.push({ hostnames, match, target, takesPreflights })
@@ -179,5 +188,5 @@ function* compileRoute(
     uses.link(made.uses)
     yield
   }
-  return { route, mentions, uses: contexts.shareUses(uses), entries }
+  return { route, mentions, uses: contexts.shareUses(uses), entries, traffic }
 }

@@ -138,6 +138,14 @@ function isMost<T>({ gone, come }: Difference<T>, length: number): boolean {
 function differenceOf<T>(before: Groups<T>, now: Groups<T>): Difference<T> {
   const { start, endBefore, end } = changedRange(before, now)
   const all = { gone: before.slice(start, endBefore), come: now.slice(start, end) }
+  // Mostly they are in the places of others.
+  if (end === endBefore) {
+    const isOther = (index: number) => all.gone[index] !== all.come[index]
+    return {
+      gone: all.gone.filter((_, index) => isOther(index)),
+      come: all.come.filter((_, index) => isOther(index)),
+    }
+  }
   const [old, young] = [new Set(all.gone), new Set(all.come)]
   const stayed = all.gone.filter((group) => young.has(group))
   if (stayed.length === 0) return all

@@ -9,6 +9,7 @@ import type { Reach } from '../reach/reach.ts'
 import type { CompileDeps } from './compile-deps.ts'
 import type { Hosts, MatchEntry } from './match.ts'
 import type { ListenerProgram, Program, RouteProgram } from './program.ts'
+import type { CompiledSection } from './section.ts'
 import type { Recorded, Uses } from './uses.ts'
 import type { UsesTally } from './uses-tally.ts'
 
@@ -64,6 +65,8 @@ export interface RoutePart {
   readonly mentions: readonly string[]
   readonly uses: Uses
   readonly entries: readonly MatchEntry<PlacedRoute>[]
+  /** The policies of each of its rules, with those around it. */
+  readonly traffic: readonly (Recorded<CompiledSection> | undefined)[]
 }
 
 /** What of the Program before can be taken over. */
@@ -78,15 +81,20 @@ export interface ReusedParts {
   readonly parts: (RoutePart | undefined)[]
   /** Which of them are missing. */
   readonly missing: readonly number[]
+  /** Parts of these routes whose policies are as they were, though a backend is not. */
+  readonly stale: ReadonlyMap<Route, RoutePart>
   /** Where they can differ from those of the listener before. */
   readonly range: ChangedRange | undefined
 }
+
+const NONE_STALE: ReusedParts['stale'] = new Map()
 
 const NOTHING_REUSABLE: Reusable = {
   listener: () => undefined,
   routes: (_, near) => ({
     parts: new Array(near.length).fill(undefined),
     missing: [...near.keys()],
+    stale: NONE_STALE,
     range: undefined,
   }),
 }
@@ -121,11 +129,13 @@ export function reusable(previous: Program | undefined, parts: Parts | undefined
       const elsewhere = new Map<Route, RoutePart>()
       for (const one of part.routes.slice(start, endBefore)) elsewhere.set(one.route, one)
       const middle = near.slice(start, end).map((route) => elsewhere.get(route))
-      const parts = [...part.routes.slice(0, start), ...middle, ...part.routes.slice(endBefore)]
-      if (changed.size === 0 && !isElsewhere)
-        return { parts, missing: missingIn(parts, start, end), range }
-      dropStale(parts, changed, isElsewhere)
-      return { parts, missing: missingIn(parts, 0, parts.length), range: undefined }
+      const known: readonly (RoutePart | undefined)[] = part.routes
+      const parts = known.toSpliced(start, endBefore - start, ...middle)
+      if (changed.size === 0 && !isElsewhere) {
+        return { parts, missing: missingIn(parts, start, end), stale: NONE_STALE, range }
+      }
+      const stale = dropStale(parts, changed, isElsewhere)
+      return { parts, missing: missingIn(parts, 0, parts.length), stale, range: undefined }
     },
   }
   return made
@@ -161,15 +171,27 @@ function dropStale(
   parts: (RoutePart | undefined)[],
   changed: ReadonlySet<string>,
   isElsewhere: boolean,
-): void {
+): ReusedParts['stale'] {
+  const stale = new Map<Route, RoutePart>()
   for (let i = 0; i < parts.length; i++) {
     const part = parts[i]
     if (part === undefined) continue
     const { mentions, uses } = part
-    let isStale = isElsewhere && uses.isReported
+    const isReported = isElsewhere && uses.isReported
+    let isStale = isReported
     for (let m = 0; m < mentions.length; m++) isStale ||= changed.has(mentions[m] as string)
-    if (isStale) parts[i] = undefined
+    if (!isStale) continue
+    parts[i] = undefined
+    if (!isReported && !mentionsIn(part.route).some((name) => changed.has(name))) {
+      stale.set(part.route, part)
+    }
   }
+  return stale
+}
+
+/** Of its policies and those of its rules. */
+function mentionsIn({ policies, rules }: Route): readonly string[] {
+  return [policies, ...rules.map((rule) => rule.policies)].flatMap(mentionedBackends)
 }
 
 /** By name: those that are other than before, and those that mention such. */

@@ -12,10 +12,13 @@ const PLACES = ['listener', 'backend', 'provider'] as const
 type Place = (typeof PLACES)[number]
 type Label = Place | 'route' | 'policy'
 
+type Places = Readonly<Record<Place, ReadonlySet<string>>>
+
 /** Series of what the configuration has no more go away. */
 export class Forgetting {
   readonly #metrics: Metrics
-  #places: Readonly<Record<Place, ReadonlySet<string>>> | undefined
+  #places: Places | undefined
+  #madeOf: readonly unknown[] = []
   /** Of what there may be thousands: counted by what changed. */
   readonly #routes = new CountedNames()
   readonly #policies = new CountedNames()
@@ -28,9 +31,9 @@ export class Forgetting {
   }
 
   swapped(program: Program, streams: Streams): void {
-    const places = placeNames(program, streams)
+    const places = this.#placesOf(program, streams)
     const left: (readonly [Label, string])[] = []
-    for (const label of PLACES) {
+    for (const label of places === this.#places ? [] : PLACES) {
       for (const name of this.#places?.[label] ?? []) {
         if (!places[label].has(name)) left.push([label, name])
       }
@@ -43,6 +46,15 @@ export class Forgetting {
       if (!this.#has(label, name)) this.#metrics.forget(label, name)
     }
     this.#left = left
+  }
+
+  /** The same where nothing is open but what was. */
+  #placesOf(program: Program, streams: Streams): Places {
+    const { clusters, state, listeners } = program
+    const made = [clusters, state, listeners.length, ...listeners.map(({ listener }) => listener)]
+    const isSame = streams.clusters.size === 0 && made.every((one, at) => one === this.#madeOf[at])
+    this.#madeOf = streams.clusters.size === 0 ? made : []
+    return isSame && this.#places !== undefined ? this.#places : placeNames(program, streams)
   }
 
   #has(label: Label, name: string): boolean {
@@ -101,7 +113,7 @@ class CountedNames {
   }
 }
 
-function placeNames(program: Program, streams: Streams): Record<Place, ReadonlySet<string>> {
+function placeNames(program: Program, streams: Streams): Places {
   const { listeners, clusters } = program
   const backends = [...clusters.values(), ...streams.clusters.values()]
   return {

@@ -14,7 +14,6 @@ import type { RefPlace, RoutePlace, RulePlace, StreamPlace, Where } from './wher
 export class Reach {
   readonly model: Model
   readonly #layerAt: LayerAt
-  #backends: ReadonlyMap<string, Backend> | undefined
   #routes: ReadonlyMap<string, readonly Route[]> | undefined
   #before: KnownRoutes | undefined
 
@@ -36,8 +35,7 @@ export class Reach {
   }
 
   get backends(): ReadonlyMap<string, Backend> {
-    this.#backends ??= new Map(this.model.backends.map((backend) => [backend.name, backend]))
-    return this.#backends
+    return backendsByName(this.model.backends)
   }
 
   *listeners(): Generator<{ readonly gateway: Gateway; readonly listener: Listener }> {
@@ -162,6 +160,17 @@ export class Reach {
 
 const NO_ROUTES: readonly Route[] = []
 
+const byName = new WeakMap<readonly Backend[], ReadonlyMap<string, Backend>>()
+
+/** Made once for a list, which most Models that follow each other share. */
+export function backendsByName(backends: readonly Backend[]): ReadonlyMap<string, Backend> {
+  const known = byName.get(backends)
+  if (known !== undefined) return known
+  const made = new Map(backends.map((backend) => [backend.name, backend]))
+  byName.set(backends, made)
+  return made
+}
+
 type Within = Pick<Where, 'backend' | 'provider' | 'server'>
 
 type Behind = Pick<Where, 'index' | 'backend' | 'ref' | 'number'> & {
@@ -186,12 +195,13 @@ function routesAfter({ routes: before, byGateway }: KnownRoutes, routes: readonl
   for (const name of gatewaysOf([...gone, ...come])) {
     const isOwn = ({ parents }: Route) => parents.some(({ gateway }) => gateway === name)
     const list = byGateway.get(name) ?? NO_ROUTES
-    const last = before.slice(0, start).findLast(isOwn)
-    const first = last === undefined ? 0 : list.indexOf(last) + 1
-    const after = first + gone.filter(isOwn).length
+    let last = start - 1
+    while (last >= 0 && !isOwn(before[last] as Route)) last--
+    const first = last < 0 ? 0 : list.indexOf(before[last] as Route) + 1
+    const count = gone.filter(isOwn).length
     const own = come.filter(isOwn)
-    const next = [...list.slice(0, first), ...own, ...list.slice(after)]
-    changedRange(list, next, { start: first, endBefore: after, end: first + own.length })
+    const next = list.toSpliced(first, count, ...own)
+    changedRange(list, next, { start: first, endBefore: first + count, end: first + own.length })
     if (next.length === 0) made.delete(name)
     else made.set(name, next)
   }

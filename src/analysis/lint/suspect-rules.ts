@@ -10,6 +10,7 @@ import {
 } from '../../policies/schema.ts'
 import { isAttached } from '../../reach/attachment.ts'
 import { kindsThat } from '../../reach/kinds.ts'
+import { backendsByName } from '../../reach/reach.ts'
 import { AUTHENTICATIONS } from './checks/never.ts'
 
 /** The part of a Model that a search for rules that never match has to look at. */
@@ -173,7 +174,7 @@ function lookAround({ gateways, frontend }: Model): Around {
 /** How to look at one route, wherever it is attached. */
 function routeReader(model: Model, listeners: readonly HttpListener[]): (route: Route) => Found {
   const read = wordingReader()
-  const backends = new Map(model.backends.map((backend) => [backend.name, backend]))
+  const backends = backendsByName(model.backends)
   return (route) => {
     const found: Found = { suspects: new Set(), cleared: new Set() }
     for (const { gateway, listener, above } of listeners) {
