@@ -41,14 +41,14 @@ interface Form {
 const bySuffix = (n: number) => [`app-${n % 500}.example.com`]
 
 /** Where routes are written, and how they are told apart. */
-export const FORMS: readonly Form[] = [
+const FORMS: readonly Form[] = [
   { name: 'file, 500 hosts', open: fileSource, hostnames: bySuffix },
   { name: 'file, one host', open: fileSource, hostnames: () => [] },
   { name: 'database, one host', open: databaseSource, hostnames: () => [] },
   { name: 'controller, one host', open: deliveredSource, hostnames: () => [] },
 ]
 
-export const PHASES = ['reading', 'comparing', 'checking', 'applying', 'hashing'] as const
+const PHASES = ['reading', 'comparing', 'checking', 'applying', 'hashing'] as const
 type Phase = (typeof PHASES)[number]
 
 /** CPU time of a change of one route among thousands, in a gateway that serves. */
@@ -90,7 +90,7 @@ export async function change(): Promise<Report> {
 
 type Times = Record<Phase, number>
 
-export async function measure({ open, hostnames }: Form, edit: Edit): Promise<readonly Times[]> {
+async function measure({ open, hostnames }: Form, edit: Edit): Promise<readonly Times[]> {
   const source = open()
   const written = configuration(hostnames)
   source.write(written)
@@ -150,6 +150,6 @@ function read(source: EditedSource) {
   return { model, settings: loaded.settings, moves }
 }
 
-export function median(values: readonly number[]): number {
+function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN
 }

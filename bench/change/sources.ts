@@ -75,11 +75,13 @@ export function databaseSource(): EditedSource {
   const known = new KnownResources()
   const rows = new Map<WrittenRoute | WrittenBackend, StoredResource>()
   let stored: readonly StoredResource[] = []
-  let created = 0
+  const created = new Map<string, number>()
   const rowOf = (kind: StoredResource['kind'], id: string, value: StoredResource['value']) => {
     const change = { author: 'bench', time: '2026-01-01T00:00:00Z' }
-    created++
-    return { kind, id, state: 'set', value, base: null, revision: created, created, ...change }
+    // An edit leaves it where it is.
+    const number = created.get(`${kind} ${id}`) ?? created.size + 1
+    created.set(`${kind} ${id}`, number)
+    return { kind, id, state: 'set', value, base: null, revision: 1, created: number, ...change }
   }
   const kept = <T extends WrittenRoute | WrittenBackend>(thing: T, make: (thing: T) => object) => {
     const row = rows.get(thing) ?? (make(thing) as StoredResource)

@@ -41,6 +41,17 @@ export function comparedWith<T>(
   return known === undefined || before === undefined ? undefined : { before, range: known.range }
 }
 
+/** Things that the one list has and the other has not, wherever they are. */
+export function differenceOf<T>(
+  before: readonly T[],
+  now: readonly T[],
+): { readonly gone: ReadonlySet<T>; readonly come: ReadonlySet<T> } {
+  const { start, endBefore, end } = changedRange(before, now)
+  const old = new Set(before.slice(start, endBefore))
+  const young = new Set(now.slice(start, end))
+  return { gone: old.difference(young), come: young.difference(old) }
+}
+
 function find<T>(
   before: readonly T[],
   now: readonly T[],

@@ -82,7 +82,7 @@ export function* compileHosts<T>(
   groups: Groups<T>,
   before: Hosts<T> | undefined = undefined,
 ): Generator<void, Hosts<T>> {
-  const difference = before && differenceOf(before.groups, groups)
+  const difference = before && groupsBetween(before.groups, groups)
   // To go on from tables that lose most of what they have is no less work, and all at once.
   if (difference !== undefined && isMost(difference, groups.length)) {
     return yield* compileHosts(groups)
@@ -135,25 +135,34 @@ function isMost<T>({ gone, come }: Difference<T>, length: number): boolean {
 }
 
 /** Those that are elsewhere among the others count as gone and as come. */
-function differenceOf<T>(before: Groups<T>, now: Groups<T>): Difference<T> {
+function groupsBetween<T>(before: Groups<T>, now: Groups<T>): Difference<T> {
   const { start, endBefore, end } = changedRange(before, now)
   const all = { gone: before.slice(start, endBefore), come: now.slice(start, end) }
-  // Mostly they are in the places of others.
-  if (end === endBefore) {
-    const isOther = (index: number) => all.gone[index] !== all.come[index]
-    return {
-      gone: all.gone.filter((_, index) => isOther(index)),
-      come: all.come.filter((_, index) => isOther(index)),
+  if (all.gone.length < 2 || all.come.length < 2) return all
+  const [old, young] = [new Set(all.gone), new Set(all.come)]
+  const others = new Set<Groups<T>[number]>()
+  for (let i = 0, j = 0; i < all.gone.length || j < all.come.length; ) {
+    const [a, b] = [all.gone[i], all.come[j]]
+    if (a === b) {
+      i++
+      j++
+    } else if (a !== undefined && (others.has(a) || !young.has(a))) {
+      others.add(a)
+      i++
+    } else if (b !== undefined && (others.has(b) || !old.has(b))) {
+      others.add(b)
+      j++
+    } else if (b !== undefined && (a === undefined || all.come[j + 1] === a)) {
+      others.add(b)
+      j++
+    } else if (a !== undefined) {
+      others.add(a)
+      i++
     }
   }
-  const [old, young] = [new Set(all.gone), new Set(all.come)]
-  const stayed = all.gone.filter((group) => young.has(group))
-  if (stayed.length === 0) return all
-  const order = all.come.filter((group) => old.has(group))
-  if (order.some((group, index) => group !== stayed[index])) return all
   return {
-    gone: all.gone.filter((group) => !young.has(group)),
-    come: all.come.filter((group) => !old.has(group)),
+    gone: all.gone.filter((group) => others.has(group)),
+    come: all.come.filter((group) => others.has(group)),
   }
 }
 

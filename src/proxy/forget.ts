@@ -1,5 +1,5 @@
 import { type Backend, partsOf } from '../model/backend.ts'
-import { changedRange } from '../model/changed-range.ts'
+import { differenceOf } from '../model/changed-range.ts'
 import type { Gateway } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import type { Route } from '../model/route.ts'
@@ -89,9 +89,9 @@ class CountedNames {
   /** Things of one list are those of another now. */
   change<T>(before: readonly T[], now: readonly T[], namesOf: (thing: T) => Iterable<string>) {
     if (before === now) return
-    const { start, endBefore, end } = changedRange(before, now)
-    for (let i = start; i < end; i++) this.#add(namesOf(now[i] as T), 1)
-    for (let i = start; i < endBefore; i++) this.#add(namesOf(before[i] as T), -1)
+    const { gone, come } = differenceOf(before, now)
+    for (const thing of come) this.#add(namesOf(thing), 1)
+    for (const thing of gone) this.#add(namesOf(thing), -1)
   }
 
   #add(names: Iterable<string>, by: 1 | -1): void {

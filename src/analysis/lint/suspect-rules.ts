@@ -1,5 +1,5 @@
 import { type Backend, partsOf } from '../../model/backend.ts'
-import { changedRange } from '../../model/changed-range.ts'
+import { differenceOf } from '../../model/changed-range.ts'
 import type { Model } from '../../model/model.ts'
 import type { Attached, ValidPolicy } from '../../model/policy.ts'
 import type { Route } from '../../model/route.ts'
@@ -52,7 +52,7 @@ export function* suspectsOf(model: Model, before?: Model): Generator<void, Suspe
     LOOKED.delete(before)
     looked = known
     const look = routeReader(model, looked.around.listeners)
-    const { gone, come } = routesBetween(before.routes, model.routes)
+    const { gone, come } = differenceOf(before.routes, model.routes)
     for (const route of gone) forget(looked, route)
     for (const route of come) {
       yield
@@ -115,14 +115,6 @@ function count(counts: Map<AuthorizationRule, number>, rule: AuthorizationRule, 
   const sum = (counts.get(rule) ?? 0) + by
   if (sum === 0) counts.delete(rule)
   else counts.set(rule, sum)
-}
-
-/** Most stay where they are, and are passed over quickly. */
-function routesBetween(before: readonly Route[], now: readonly Route[]) {
-  const { start, endBefore, end } = changedRange(before, now)
-  const old = new Set(before.slice(start, endBefore))
-  const young = new Set(now.slice(start, end))
-  return { gone: old.difference(young), come: young.difference(old) }
 }
 
 /** Whether routes that both have mean the same in both. */
