@@ -139,6 +139,21 @@ function groupsBetween<T>(before: Groups<T>, now: Groups<T>): Difference<T> {
   const { start, endBefore, end } = changedRange(before, now)
   const all = { gone: before.slice(start, endBefore), come: now.slice(start, end) }
   if (all.gone.length < 2 || all.come.length < 2) return all
+  return replacedGroups(all) ?? otherGroups(all)
+}
+
+/** Where few are in the places of others, as those of a backend that changed. */
+function replacedGroups<T>({ gone, come }: Difference<T>): Difference<T> | undefined {
+  if (gone.length !== come.length) return undefined
+  const at: number[] = []
+  for (let i = 0; i < gone.length; i++) if (gone[i] !== come[i]) at.push(i)
+  if (4 * at.length > gone.length) return undefined
+  const groupsAt = (groups: Groups<T>) => at.map((index) => groups[index] as Groups<T>[number])
+  return { gone: groupsAt(gone), come: groupsAt(come) }
+}
+
+/** Where some are new, gone, or elsewhere. */
+function otherGroups<T>(all: Difference<T>): Difference<T> {
   const [old, young] = [new Set(all.gone), new Set(all.come)]
   const others = new Set<Groups<T>[number]>()
   for (let i = 0, j = 0; i < all.gone.length || j < all.come.length; ) {
