@@ -326,6 +326,19 @@ describe('a Model after another', () => {
     })
   }
 
+  it('moves nothing for a thing that has become another one of the same name', () => {
+    const known = model({ routes: [route('a', 1), route('a', 5)] })
+    const [first, second] = known.routes as [Model['routes'][number], Model['routes'][number]]
+    // As a reader that knows both by their texts may give them out: each in the place of the other.
+    const moves = new Moves()
+    moves.moveBy(first, 4)
+    moves.moveBy(second, -4)
+    const routes = [{ ...second }, { ...first }]
+    const wanted = [route('a', 1), route('a', 5)]
+    const made = runToCompletion(reconcile(known, model({ routes }), moves))
+    assert.deepEqual(made.routes, wanted)
+  })
+
   it('is the one before where only lines changed', () => {
     const known = model({})
     const made = runToCompletion(
