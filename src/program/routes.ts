@@ -4,9 +4,9 @@ import { NO_TIMEOUTS } from '../policies/delivery.ts'
 import type { RulePlace, Where } from '../reach/where.ts'
 import { compileChoice, compileMirrors } from './backends.ts'
 import type { Compilation } from './compilation.ts'
+import type { CompiledSection } from './compiled-section.ts'
 import type { PlacedRoute } from './parts.ts'
 import type { RouteProgram } from './program.ts'
-import type { CompiledSection } from './section.ts'
 import type { Recorded } from './uses.ts'
 
 const NO_ROUTE = reply(404, 'no-route')
