@@ -6,6 +6,7 @@ import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { hasErrors, type Result, success } from '../diagnostics/result.ts'
 import { denyPolicies } from '../model/deny-policies.ts'
 import type { Model } from '../model/model.ts'
+import { Moves } from '../model/moves.ts'
 import { reconcile } from '../model/reconcile.ts'
 import { runCooperatively } from '../model/steps.ts'
 import { compileProgram } from '../program/compile.ts'
@@ -70,12 +71,32 @@ export async function loadServable(
   options: ServableOptions & { readonly known?: KnownItems },
 ): Promise<Loaded> {
   const loaded = await loadBetweenRequests(file, environment, options.known)
+  return servableAfter(file, loaded, options, options.known?.takeMoves())
+}
+
+/**
+ * What was read after another Model, with what keeps it from being served. Things of before are told
+ * which lines they are on now, and are where they were if it is rejected.
+ */
+export async function servableAfter(
+  file: string,
+  loaded: Loaded,
+  options: ServableOptions,
+  moves = new Moves(),
+): Promise<Loaded> {
   const { value, diagnostics } = loaded.result
-  if (value === undefined) return loaded
+  if (value === undefined) {
+    moves.undo()
+    return loaded
+  }
   const now = () => performance.now()
-  const model = await runCooperatively(reconcile(options.before, value), now)
+  const model = await runCooperatively(reconcile(options.before, value, moves), now)
   const steps = servable(file, success(model, diagnostics), options)
-  return { ...loaded, result: await runCooperatively(steps, now) }
+  const result = await runCooperatively(steps, now)
+  const settled: NonNullable<Loaded['settled']> = ({ isApplied }) => {
+    if (!isApplied) moves.undo()
+  }
+  return { ...loaded, result, settled }
 }
 
 /** Without those that a comment in the file accounts for. */

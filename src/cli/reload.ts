@@ -49,13 +49,18 @@ async function take(
   const { value: model, diagnostics } = result
   const isEmpty = diagnostics.some(({ code }) => code === SAYS_NOTHING)
   if (model === undefined || isEmpty || (isStrict && hasErrors(diagnostics))) {
-    rejected(diagnostics, digest)
+    rejected(diagnostics.map(asWritten), digest)
     settled?.({ isApplied: false, diagnostics, rejected: [] })
     return
   }
   const { isApplied, diagnostics: further } = await apply(model, isStrict, settings)
   const all = [...diagnostics, ...withoutRepeated(diagnostics, further)]
   if (isApplied) await applied(model, all, { digest, settings })
-  else rejected(all, digest)
+  else rejected(all.map(asWritten), digest)
   settled?.({ isApplied, diagnostics: all, rejected: rejectedParts(model, all) })
+}
+
+/** With the line in the file that is rejected: what is served goes on with the lines that it had. */
+function asWritten(diagnostic: Diagnostic): Diagnostic {
+  return { ...diagnostic, origin: { ...diagnostic.origin } }
 }

@@ -1,9 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import type { Status } from '../admin/answers.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
-import { success } from '../diagnostics/result.ts'
 import type { Model } from '../model/model.ts'
-import { reconcile } from '../model/reconcile.ts'
 import type { Settings } from '../model/settings.ts'
 import { runCooperatively } from '../model/steps.ts'
 import { Configuration } from '../sources/database/configuration.ts'
@@ -22,7 +20,7 @@ import {
 } from '../telemetry/definitions/storage.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { servable } from './check-model.ts'
+import { servableAfter } from './check-model.ts'
 import { StoredValidator } from './stored-validator.ts'
 
 const now = () => performance.now()
@@ -126,12 +124,7 @@ export async function loadStored(
     loadMerged(file, environment, store?.stored ?? [], known),
     now,
   )
-  const { value, diagnostics } = loaded.result
-  if (value === undefined) return loaded
-  const model = await runCooperatively(reconcile(before, value), now)
-  const options = { before, isStrict: false }
-  const steps = servable(file, success(model, diagnostics), options)
-  return { ...loaded, result: await runCooperatively(steps, now) }
+  return servableAfter(file, loaded, { before, isStrict: false })
 }
 
 /** What is stored, for the process that lints it; it has secrets in it. */

@@ -2,6 +2,7 @@ import own from '../../package.json' with { type: 'json' }
 import { MessageStreams } from '../exchange/message-streams.ts'
 import type { Model } from '../model/model.ts'
 import { addedIn, patched } from '../model/model-patch.ts'
+import { Moves } from '../model/moves.ts'
 import { resolveSecrets } from '../model/secret.ts'
 import type { Settings } from '../model/settings.ts'
 import { runCooperatively } from '../model/steps.ts'
@@ -101,7 +102,8 @@ export function runWorker(number: string): Promise<number> {
         if (order.logLevel !== undefined) serving.log.setLevel(order.logLevel)
         const { gateway } = serving
         const { patch, secrets, isStrict } = order
-        const model = patched(told, patch)
+        const moves = new Moves()
+        const model = patched(told, patch, moves)
         told = model
         // In the order in which they came, also where one takes longer to prepare.
         const apply = async () => {
@@ -109,9 +111,11 @@ export function runWorker(number: string): Promise<number> {
           if (secrets.size > 0) await runCooperatively(resolveSecrets(added, secrets), now)
           const applied = await gateway.apply(model, isStrict)
           if (applied.isApplied) gateway.updateCatalog(order.settings)
+          else moves.undo()
           report({ kind: 'applied', id: order.id, applied, quotas: gateway.quotas })
         }
         const broke = (error: unknown) => {
+          moves.undo()
           serving?.log.error('config', { error: String(error) })
           const applied = { isApplied: false, diagnostics: [] }
           report({ kind: 'applied', id: order.id, applied, quotas: gateway.quotas })

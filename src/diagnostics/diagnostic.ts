@@ -18,7 +18,10 @@ export type Origin = FileOrigin | ObjectOrigin
 export interface FileOrigin {
   readonly kind: 'file'
   readonly file: string
-  /** Line and column count from 1; columns count code points. */
+  /**
+   * Line and column count from 1; columns count code points. The line of a thing of the Model
+   * follows its file (model/moves.ts): it is read when it is shown, not before.
+   */
   readonly line: number
   readonly column: number
 }

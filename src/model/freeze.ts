@@ -1,8 +1,14 @@
+import { comparedWith } from './changed-range.ts'
 import type { Model } from './model.ts'
+import { isFileOrigin } from './moves.ts'
 
-/** The value and all that it holds, never to change again; answers the same value. */
+/**
+ * The value and all that it holds, never to change again; answers the same value. Origins in files
+ * follow what they belong to: see ./moves.ts.
+ */
 export function freeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  if (isFileOrigin(value)) return value
   Object.freeze(value)
   if (Array.isArray(value)) for (let i = 0; i < value.length; i++) freeze(value[i])
   else for (const key in value) freeze(value[key])
@@ -12,7 +18,8 @@ export function freeze<T>(value: T): T {
 /** A Model in small steps, for whoever serves it already. */
 export function* freezeModel(model: Model): Generator<void, void> {
   const { routes } = model
-  for (let i = firstThawed(routes, 0); i < routes.length; i = firstThawed(routes, i + 1)) {
+  const { from, end } = mayBeThawed(routes)
+  for (let i = firstThawed(routes, from, end); i < end; i = firstThawed(routes, i + 1, end)) {
     freeze(routes[i])
     yield
   }
@@ -21,9 +28,16 @@ export function* freezeModel(model: Model): Generator<void, void> {
   freeze(model)
 }
 
+/** What a list shares with one that is frozen is frozen. */
+function mayBeThawed(things: readonly object[]): { readonly from: number; readonly end: number } {
+  const known = comparedWith(things)
+  if (known === undefined || !Object.isFrozen(known.before)) return { from: 0, end: things.length }
+  return { from: known.range.start, end: known.range.end }
+}
+
 /** Apart from the steps: V8 does not optimize a loop of a generator while it runs. */
-function firstThawed(things: readonly object[], from: number): number {
+function firstThawed(things: readonly object[], from: number, end: number): number {
   let i = from
-  while (i < things.length && Object.isFrozen(things[i])) i++
+  while (i < end && Object.isFrozen(things[i])) i++
   return i
 }

@@ -1,9 +1,12 @@
 import type { Model } from './model.ts'
+import { Moves, placesIn } from './moves.ts'
 
 /** So many of the list before, from this place on. */
 interface Run {
   readonly from: number
   readonly count: number
+  /** Of their origins in files, one thing after the other, where any of them was moved. */
+  readonly lines?: Int32Array
 }
 
 /** Things that the list before does not have. */
@@ -23,29 +26,50 @@ export interface ModelPatch {
 
 const NO_MODEL: Partial<Model> = {}
 
-/** By identity: Models that follow each other share what did not change. */
-export function patchBetween(before: Model | undefined, next: Model): ModelPatch {
+/**
+ * By identity: Models that follow each other share what did not change. `isMoved`: what they share
+ * may be on other lines of its file than it was when the first one was sent.
+ */
+export function patchBetween(before: Model | undefined, next: Model, isMoved = false): ModelPatch {
   const known = before ?? NO_MODEL
   const lists: [keyof Model, ListPatch][] = []
   const wholes: [keyof Model, object | undefined][] = []
   for (const section of Object.keys({ ...known, ...next }) as (keyof Model)[]) {
     const [old, young] = [known[section], next[section]]
-    if (old === young && section in known === section in next) continue
-    if (Array.isArray(young)) lists.push([section, patchOf(Array.isArray(old) ? old : [], young)])
-    else wholes.push([section, young as object | undefined])
+    if (!isMoved && old === young && section in known === section in next) continue
+    if (Array.isArray(young)) {
+      const patch = patchOf(Array.isArray(old) ? old : [], young)
+      lists.push([section, isMoved ? patch.map((one) => withLines(one, old as Things)) : patch])
+    } else wholes.push([section, young as object | undefined])
   }
   return { lists, wholes }
 }
 
-/** `before`: what the patch was made from, or a copy of it. */
-export function patched(before: Model | undefined, { lists, wholes }: ModelPatch): Model {
+type Things = readonly object[]
+
+function withLines(one: Run | Added, old: Things): Run | Added {
+  if ('things' in one) return one
+  const { from, count } = one
+  const lines: number[] = []
+  for (let i = from; i < from + count; i++) {
+    for (const { line } of placesIn(old[i] as object)) lines.push(line)
+  }
+  return lines.length === 0 ? one : { from, count, lines: Int32Array.from(lines) }
+}
+
+/** `before`: what the patch was made from, or a copy of it; its things are told their lines. */
+export function patched(
+  before: Model | undefined,
+  { lists, wholes }: ModelPatch,
+  moves = new Moves(),
+): Model {
   const made: Partial<Record<keyof Model, unknown>> = { ...(before ?? NO_MODEL) }
   for (const [section, patch] of lists) {
     const old = (made[section] ?? []) as readonly object[]
     const young: object[] = []
     for (const one of patch) {
       if ('things' in one) for (const thing of one.things) young.push(thing)
-      else for (let i = one.from; i < one.from + one.count; i++) young.push(old[i] as object)
+      else takeRun(one, old, young, moves)
     }
     made[section] = young
   }
@@ -56,6 +80,17 @@ export function patched(before: Model | undefined, { lists, wholes }: ModelPatch
   return made as Model
 }
 
+function takeRun({ from, count, lines }: Run, old: Things, young: object[], moves: Moves): void {
+  let at = 0
+  for (let i = from; i < from + count; i++) {
+    const thing = old[i] as object
+    young.push(thing)
+    if (lines === undefined) continue
+    moves.moveTo(thing, lines, at)
+    at += placesIn(thing).length
+  }
+}
+
 /** All that is new in the other Model; what has secrets of its own. */
 export function addedIn({ lists, wholes }: ModelPatch): readonly object[] {
   const things = lists.flatMap(([, patch]) =>
@@ -64,7 +99,7 @@ export function addedIn({ lists, wholes }: ModelPatch): readonly object[] {
   return [...things, ...wholes.flatMap(([, value]) => value ?? [])]
 }
 
-function patchOf(old: readonly object[], young: readonly object[]): ListPatch {
+function patchOf(old: Things, young: Things): ListPatch {
   const max = Math.min(old.length, young.length)
   let start = 0
   while (start < max && old[start] === young[start]) start++

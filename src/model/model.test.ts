@@ -7,6 +7,7 @@ import { freeze, freezeModel } from './freeze.ts'
 import { hashOf, hashText } from './hash.ts'
 import { canonicalJson } from './json.ts'
 import type { Model } from './model.ts'
+import { Moves } from './moves.ts'
 import { reconcile } from './reconcile.ts'
 import { redact, secretsOf } from './redact.ts'
 import { runToCompletion } from './steps.ts'
@@ -298,6 +299,58 @@ describe('a Model after another', () => {
       )
     })
   }
+
+  for (const [what, routes, same] of [
+    ['all are on other lines', [route('a', 2), route('b', 3), route('c', 4)], [0, 1, 2]],
+    [
+      'one is added above',
+      [route('n'), route('a', 9), route('b', 9), route('c', 9)],
+      [-1, 0, 1, 2],
+    ],
+    ['one is put elsewhere', [route('c', 1), route('a', 5), route('b', 6)], [2, 0, 1]],
+    ['one is there twice', [route('a', 3), route('a', 8), route('b', 9)], [0, -1, 1]],
+    ['one changed', [route('a', 2), route('b', 3, 'other'), route('c', 4)], [0, -1, 2]],
+  ] as const) {
+    it(`has the routes of before on their new lines: ${what}`, () => {
+      const known = model({})
+      const objects = [...known.routes]
+      const moves = new Moves()
+      const made = runToCompletion(reconcile(known, model({ routes }), moves))
+      assert.deepEqual(made, model({ routes }))
+      assert.deepEqual(
+        made.routes.map((one) => objects.indexOf(one)),
+        same,
+      )
+      moves.undo()
+      assert.deepEqual(known, model({}))
+    })
+  }
+
+  it('moves nothing for a thing that has become another one of the same name', () => {
+    const known = model({ routes: [route('a', 1), route('a', 5)] })
+    const [first, second] = known.routes as [Model['routes'][number], Model['routes'][number]]
+    // As a reader that knows both by their texts may give them out: each in the place of the other.
+    const moves = new Moves()
+    moves.moveBy(first, 4)
+    moves.moveBy(second, -4)
+    const routes = [{ ...second }, { ...first }]
+    const wanted = [route('a', 1), route('a', 5)]
+    const made = runToCompletion(reconcile(known, model({ routes }), moves))
+    assert.deepEqual(made.routes, wanted)
+  })
+
+  it('is the one before where only lines changed', () => {
+    const known = model({})
+    const made = runToCompletion(
+      reconcile(
+        known,
+        model({ routes: known.routes.map(({ name }) => route(name, 7)) }),
+        new Moves(),
+      ),
+    )
+    assert.equal(made, known)
+    assert.deepEqual(made.routes[2]?.origin, origin(7))
+  })
 
   it('has the listeners of a gateway that did not change', () => {
     const listeners = [listener('a', 2), listener('b')]

@@ -1,38 +1,55 @@
+import type { FileOrigin } from '../diagnostics/diagnostic.ts'
+import { changedRange } from './changed-range.ts'
 import type { Gateway } from './gateway.ts'
 import type { Model } from './model.ts'
+import { isFileOrigin, type Moves, placesIn } from './moves.ts'
 
 /**
- * The same Model as `next`, with the parts of `previous` wherever nothing about them changed, not
- * even where they are written. Whoever keeps something for a part finds it by the part itself, and
- * what is compared here need not be compared again. In small steps, one for each thing.
+ * The same Model as `next`, with the parts of `previous` wherever nothing about them changed. Whoever
+ * keeps something for a part finds it by the part itself, and what is compared here need not be
+ * compared again. With `moves`, parts that are only on other lines of their file are those of before,
+ * too, and are told their lines. In small steps, one for each thing.
  */
-export function* reconcile(previous: Model | undefined, next: Model): Generator<void, Model> {
+export function* reconcile(
+  previous: Model | undefined,
+  next: Model,
+  moves?: Moves,
+): Generator<void, Model> {
   if (previous === undefined || previous === next) return next
-  const one = <T>(before: T, after: T): T => (isSame(before, after) ? before : after)
+  const one: Merge = (before, after, isInUse) =>
+    isSameBut(before, after, moves, isInUse) ? before : after
   const all = function* <T extends { readonly name: string }>(
     before: readonly T[],
     after: readonly T[],
-    merge = one<T>,
+    merge: (before: T, after: T, isInUse: InUse) => T = one,
   ): Generator<void, readonly T[]> {
-    const made: T[] = []
+    const range = changedRange(before, after)
+    const { start, endBefore, end } = range
+    // Each is taken once: two things of one name are two things.
+    const known = new Set(before.slice(start, endBefore))
+    const left = known.difference(new Set(after.slice(start, end)))
     let byName: Map<string, T> | undefined
-    for (let i = takeSame(before, after, 0, made); i < after.length; ) {
+    const isInUse = originsOf(after.slice(start, end))
+    let made: T[] | undefined
+    for (let i = firstUnknown(after, start, end, known); i < end; ) {
       const thing = after[i] as T
       const there = before[i]
+      const isThere = there !== undefined && there.name === thing.name && left.has(there)
       // Most stay where they are: names are looked up only where they do not.
-      if (there !== undefined && there.name !== thing.name) {
-        byName ??= new Map(before.map((known) => [known.name, known]))
-      }
-      const known = there?.name === thing.name ? there : byName?.get(thing.name)
-      made.push(known === undefined ? thing : merge(known, thing))
+      if (!isThere) byName ??= new Map([...left].map((own) => [own.name, own]))
+      const was = isThere ? there : byName?.get(thing.name)
+      const merged = was !== undefined && left.delete(was) ? merge(was, thing, isInUse) : thing
+      if (merged !== thing) (made ??= after.slice())[i] = merged
       yield
-      i = takeSame(before, after, i + 1, made)
+      i = firstUnknown(after, i + 1, end, known)
     }
-    const isUnchanged = made.length === before.length && firstOther(before, made, 0) === made.length
-    return isUnchanged ? before : made
+    const all = made ?? after
+    const changed = changedRange(before, all, range)
+    const isUnchanged = changed.start === changed.end && changed.start === changed.endBefore
+    return isUnchanged ? before : all
   }
   const gateway = (before: Gateway, after: Gateway): Gateway => {
-    if (isSame(before, after)) return before
+    if (isSameBut(before, after, moves)) return before
     const listeners = after.listeners.map((listener) => {
       const known = before.listeners.find(({ name }) => name === listener.name)
       return known === undefined ? listener : one(known, listener)
@@ -56,19 +73,27 @@ export function* reconcile(previous: Model | undefined, next: Model): Generator<
   return isShallowlySame(previous, made) ? previous : made
 }
 
+type InUse = (origin: FileOrigin) => boolean
+type Merge = <T>(before: T, after: T, isInUse?: InUse) => T
+
 /**
- * Takes what is the same object in the same place until something is not; returns where. Apart from
- * the steps: V8 does not optimize a loop of a generator while it runs.
+ * Of two things with one name each may have been made of what the other one was made of before:
+ * what one of them has for an origin is not moved for the other.
  */
-function takeSame<T>(before: readonly T[], after: readonly T[], from: number, made: T[]): number {
-  const end = firstOther(before, after, from)
-  for (let i = from; i < end; i++) made.push(after[i] as T)
-  return end
+function originsOf(things: readonly object[]): InUse {
+  let origins: Set<FileOrigin> | undefined
+  return (origin) => (origins ??= new Set(things.flatMap(placesIn))).has(origin)
 }
 
-function firstOther<T>(before: readonly T[], after: readonly T[], from: number): number {
+/** Apart from the steps: V8 does not optimize a loop of a generator while it runs. */
+function firstUnknown<T>(
+  things: readonly T[],
+  from: number,
+  end: number,
+  known: ReadonlySet<T>,
+): number {
   let i = from
-  while (i < after.length && before[i] === after[i]) i++
+  while (i < end && known.has(things[i] as T)) i++
   return i
 }
 
@@ -77,29 +102,54 @@ function isShallowlySame(a: Model, b: Model): boolean {
   return keys.every((key) => a[key] === b[key])
 }
 
-/** What is undefined is as good as absent. */
-export function isSame(a: unknown, b: unknown): boolean {
+/** Whether all is the same, but for lines where these may move: what is moved is told its lines. */
+function isSameBut(
+  before: unknown,
+  after: unknown,
+  moves: Moves | undefined,
+  isInUse: InUse = () => false,
+): boolean {
+  if (before === after) return true
+  if (moves === undefined) return isSame(before, after)
+  const moved: Moved[] = []
+  if (!isSame(before, after, moved)) return false
+  if (moved.some(({ origin }) => isInUse(origin))) return false
+  for (const { origin, line } of moved) moves.move(origin, line)
+  return true
+}
+
+interface Moved {
+  readonly origin: FileOrigin
+  readonly line: number
+}
+
+/** What is undefined is as good as absent. `moved`: gets origins that are on other lines. */
+export function isSame(a: unknown, b: unknown, moved?: Moved[]): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) {
     return Object.is(a, b)
   }
   if (Array.isArray(a)) {
     if (!Array.isArray(b) || a.length !== b.length) return false
-    for (let i = 0; i < a.length; i++) if (!isSame(a[i], b[i])) return false
+    for (let i = 0; i < a.length; i++) if (!isSame(a[i], b[i], moved)) return false
     return true
   }
-  return !Array.isArray(b) && hasSame(a as Fields, b as Fields)
+  if (moved !== undefined && isFileOrigin(a) && isFileOrigin(b)) {
+    if (a.line !== b.line) moved.push({ origin: a, line: b.line })
+    return a.file === b.file && a.column === b.column
+  }
+  return !Array.isArray(b) && hasSame(a as Fields, b as Fields, moved)
 }
 
 type Fields = Readonly<Record<string, unknown>>
 
 /** By `for … in`, which makes no list of the keys: thousands of parts are looked at. */
-function hasSame(a: Fields, b: Fields): boolean {
+function hasSame(a: Fields, b: Fields, moved: Moved[] | undefined): boolean {
   let count = 0
   for (const key in a) {
     const own = a[key]
     if (own === undefined) continue
-    if (!isSame(own, b[key])) return false
+    if (!isSame(own, b[key], moved)) return false
     count++
   }
   for (const key in b) if (b[key] !== undefined) count--

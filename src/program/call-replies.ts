@@ -18,6 +18,7 @@ export const UNCHANGEABLE = invalid(
   'unsupported_endpoint',
 )
 
+/** What a dialect says of a call that it cannot read or translate. */
 export function refused({ status, message, code }: LlmError): Reply {
   const said = { ...reply(status, 'bad-request'), detail: code ?? 'model-request', message }
   return code === undefined ? said : { ...said, code }

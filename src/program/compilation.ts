@@ -2,7 +2,7 @@ import type { Reply } from '../exchange/reply.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
 import type { CompileContext } from '../policies/define.ts'
-import { Reach } from '../reach/reach.ts'
+import { type KnownRoutes, Reach } from '../reach/reach.ts'
 import { Clusters } from './clusters.ts'
 import { CompileContexts } from './compile-context.ts'
 import type { CompileDeps } from './compile-deps.ts'
@@ -55,7 +55,7 @@ export function openCompilation(
   const compilation: Compilation = {
     model,
     services,
-    reach: new Reach(model, (place, policies) => layers.at(place, policies)),
+    reach: new Reach(model, (place, policies) => layers.at(place, policies), routesOf(previous)),
     contexts,
     sections: new SectionCompiler(contexts, services),
     clusters: new Clusters(services, previous, contexts),
@@ -63,6 +63,12 @@ export function openCompilation(
     plainChoices: new Map(),
   }
   return compilation
+}
+
+function routesOf(previous: Program | undefined): KnownRoutes | undefined {
+  const { parts, model } = previous ?? {}
+  if (parts === undefined || model === undefined) return undefined
+  return { routes: model.routes, byGateway: parts.routesByGateway }
 }
 
 /** Apart: a policy keeps its clock, and a closure keeps all that its neighbours see. */

@@ -1,12 +1,14 @@
 import type { Exchange } from '../exchange/exchange.ts'
+import { changedRange } from '../model/changed-range.ts'
 import type { Model } from '../model/model.ts'
+import { movesMade } from '../model/moves.ts'
 import type { Route } from '../model/route.ts'
 import { runCooperatively, runToCompletion } from '../model/steps.ts'
 import { nameOf } from '../reach/attachment.ts'
 import { kindsThat } from '../reach/kinds.ts'
 import { Point } from '../reach/points.ts'
 import { unenforcedOnStreams } from '../reach/stream-policies.ts'
-import type { RoutePlace, Where } from '../reach/where.ts'
+import type { Where } from '../reach/where.ts'
 import type { Cluster } from '../upstream/cluster.ts'
 import { type Compilation, closeCompilation, openCompilation } from './compilation.ts'
 import type { CompileDeps } from './compile-deps.ts'
@@ -20,11 +22,11 @@ import {
   type Around,
   type ListenerOwn,
   type ListenerPart,
+  mentionedBackends,
   type PlacedRoute,
   type Reusable,
   type RoutePart,
   reusable,
-  routePart,
 } from './parts.ts'
 import type { Program } from './program.ts'
 import { compileRule, compileUnmatched, refusedRoute } from './routes.ts'
@@ -55,6 +57,7 @@ export function compileProgramCooperatively(
 
 /** What nothing uses any more once the new Program serves, to be closed. */
 export function retiredClusters(previous: Program, next: Program): readonly Cluster[] {
+  if (next.clusters === previous.clusters) return []
   const used = new Set(next.clusters.values())
   return [...previous.clusters.values()].filter((cluster) => !used.has(cluster))
 }
@@ -67,7 +70,7 @@ function* compileSteps(
   const compilation = openCompilation(model, previous, services)
   // Whoever asks for other services must not get parts that were made with these.
   const known = previous?.parts?.services === services ? previous.parts : undefined
-  const before = reusable(known, previous?.model ?? model, model)
+  const before = reusable(previous, known, model)
   const parts = new Map<string, ListenerPart>()
   for (const where of compilation.reach.listeners()) {
     const key = `${where.gateway.name}/${where.listener.name}`
@@ -83,15 +86,19 @@ function* compileSteps(
   lists.set('', [{ uses: compilation.contexts.uses }])
   const tally = known?.tally ?? new UsesTally()
   const uses = tally.update(lists)
+  const { routesByGateway } = compilation.reach
   closeCompilation(compilation)
   const pages = pagesOf(uses.state)
   return {
     model,
     listeners: [...parts.values()].map(({ program }) => withPages(program, pages)),
     ...uses,
-    parts: { services, listeners: parts, tally },
+    parts: { services, listeners: parts, tally, moves: movesMade(), routesByGateway },
   }
 }
+
+/** Of routes that nothing comes to. */
+const NO_USES = new Uses()
 
 const PREFLIGHTS = kindsThat(({ repliesTo }) => repliesTo === 'preflights')
 
@@ -105,39 +112,21 @@ function* compileListener(
   const around: Around = { frontend: model.frontend, policies: gateway.policies, listener }
   const known = before.listener(`${gateway.name}/${listener.name}`, around)
   const own = known?.own ?? compilation.contexts.record(() => compileOwn(compilation, where))
-  const find = before.routes(known)
-  const parts: RoutePart[] = []
-  const routes = reach.routesNear(where)
-  for (let next = takeKnown(routes, 0, find, parts); next < routes.length; ) {
-    const place = reach.routeOn(where, routes[next] as Route)
-    if (place !== undefined) parts.push(yield* compileRoute(compilation, place))
-    next = takeKnown(routes, next + 1, find, parts)
+  const near = reach.routesNear(where)
+  const reused = before.routes(known, near)
+  for (const index of reused.missing) {
+    const route = near[index] as Route
+    reused.parts[index] = yield* compileRoute(compilation, where, route, reused.stale.get(route))
   }
+  const parts = reused.parts as RoutePart[]
+  if (known !== undefined) changedRange(known.routes, parts, reused.range)
   const hosts = yield* compileHosts(parts, known?.hosts)
-  if (known !== undefined && known.hosts === hosts) return { ...known, routes: parts }
+  if (known !== undefined && known.hosts === hosts) return { ...known, near, routes: parts }
   const { unmatched, ...rest } = own.value
   const hostname = nameOf(listener)
   const matcher = matcherOf(hosts, { hostname, unmatched, refused: refusedRoute(where) })
   const program = { ...rest, match: matching(matcher) }
-  return { around, own, routes: parts, hosts, program }
-}
-
-/**
- * Takes parts of before until there is none for a route; returns its number. Apart from the steps:
- * V8 does not optimize a loop of a generator while it runs.
- */
-function takeKnown(
-  routes: readonly Route[],
-  from: number,
-  find: (route: Route) => RoutePart | undefined,
-  parts: RoutePart[],
-): number {
-  for (let i = from; i < routes.length; i++) {
-    const known = find(routes[i] as Route)
-    if (known === undefined) return i
-    parts.push(known)
-  }
-  return routes.length
+  return { around, own, near, routes: parts, hosts, program }
 }
 
 /** Apart, so that it keeps nothing else of the compilation alive. */
@@ -164,10 +153,18 @@ function compileOwn(compilation: Compilation, where: Where): ListenerOwn {
   }
 }
 
-/** A route at a listener. */
-function* compileRoute(compilation: Compilation, place: RoutePlace): Generator<void, RoutePart> {
-  const { route, hostnames } = place
+/** A route at a listener; without entries where no request of the listener comes to it. */
+function* compileRoute(
+  compilation: Compilation,
+  where: Where,
+  route: Route,
+  known?: RoutePart,
+): Generator<void, RoutePart> {
   const { contexts, reach } = compilation
+  const place = reach.routeOn(where, route)
+  const mentions = mentionedBackends(route)
+  if (place === undefined) return { route, mentions, uses: NO_USES, entries: [], traffic: [] }
+  const { hostnames } = place
   const entries: MatchEntry<PlacedRoute>[] = []
   const uses = new Uses()
   if (route.rules.some(({ matches }) => matches.some(({ headers }) => headers.length > 0))) {
@@ -175,9 +172,15 @@ function* compileRoute(compilation: Compilation, place: RoutePlace): Generator<v
     reads.noteMatches(route)
     uses.add('headers', reads)
   }
+  const traffic: RoutePart['traffic'][number][] = []
   for (const rulePlace of reach.rulesOf(place)) {
-    const made = contexts.record(() => compileRule(compilation, rulePlace))
-    const target = made.value
+    const before = known?.traffic[rulePlace.index]
+    // Who somebody is, is told to backends by the policies that found out, as they are now.
+    const isIdentifying = before !== undefined && before.value.authentications.length > 0
+    const reused = isIdentifying ? undefined : before
+    const made = contexts.record(() => compileRule(compilation, rulePlace, reused))
+    const { target } = made.value
+    traffic.push(made.value.traffic)
     const takesPreflights = target.kinds?.some((kind) => PREFLIGHTS.has(kind)) === true
     for (const match of rulePlace.rule.matches) {
       entries.push({ hostnames, match, target, takesPreflights })
@@ -185,5 +188,5 @@ function* compileRoute(compilation: Compilation, place: RoutePlace): Generator<v
     uses.link(made.uses)
     yield
   }
-  return routePart({ route, uses: contexts.shareUses(uses), entries })
+  return { route, mentions, uses: contexts.shareUses(uses), entries, traffic }
 }

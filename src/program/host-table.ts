@@ -35,6 +35,8 @@ export class HostTable<T> {
   exact: LayeredMap<readonly Candidate<T>[]> | undefined = undefined
   /** By the hash of their text. */
   prefixes: LayeredMap<readonly Prefix<T>[], number> = LayeredMap.of(new Map())
+  /** How many prefixes are below a path that one of them could be at. */
+  below: LayeredMap<number> = LayeredMap.of(new Map())
   root: Prefix<T> | undefined = undefined
   longest = 0
   /** Which lengths there are: others need no look-up. */
@@ -57,7 +59,7 @@ export class HostTable<T> {
    */
   without(keys: ReadonlySet<string>): HostTable<T> | undefined {
     const prefixes = [...keys].filter((key) => !key.startsWith('='))
-    if (prefixes.includes('') || this.#hasBelow(prefixes)) return undefined
+    if (prefixes.some((text) => text === '' || this.below.has(text))) return undefined
     const made = this.copy()
     const gone = [...keys].filter((key) => this.exact !== undefined && key.startsWith('='))
     const left = this.exact?.with(gone.map((key) => [key.slice(1), undefined]))
@@ -84,19 +86,13 @@ export class HostTable<T> {
     const others = known?.filter((other) => other.text !== text) ?? []
     const list = prefix === undefined ? others : [...others, prefix]
     this.prefixes = this.prefixes.with([[hash, list.length === 0 ? undefined : list]])
-  }
-
-  #hasBelow(prefixes: readonly string[]): boolean {
-    if (prefixes.length === 0) return false
-    const starts = prefixes.map((text) => `${text}/`)
-    let isFound = false
-    this.prefixes.forEach((list) => {
-      for (let p = 0; p < list.length && !isFound; p++) {
-        const { text } = list[p] as Prefix<T>
-        for (let i = 0; i < starts.length; i++) isFound ||= text.startsWith(starts[i] as string)
-      }
+    const by = list.length - (known?.length ?? 0)
+    if (by === 0) return
+    const counts = pathsAbove(text).map((path) => {
+      const count = (this.below.get(path) ?? 0) + by
+      return [path, count === 0 ? undefined : count] as const
     })
-    return isFound
+    if (counts.length > 0) this.below = this.below.with(counts)
   }
 
   /** Of a copy: what was added is there, best first. */
@@ -161,6 +157,7 @@ export class HostTable<T> {
       if (text !== '') push(byHash, hashPrefix(text), prefix)
     }
     this.prefixes = LayeredMap.of(byHash)
+    this.below = LayeredMap.of(countedBelow(prefixes.keys()))
     this.lengths = new Uint8Array(this.longest + 1)
     for (const [text, prefix] of prefixes) {
       this.lengths[text.length] = 1
@@ -249,6 +246,23 @@ class Prefix<T> {
     this.text = text
     this.candidates = [first]
   }
+}
+
+/** Of `/a/b/c`: `/a/b` and `/a`. */
+function pathsAbove(text: string): readonly string[] {
+  const found: string[] = []
+  for (let slash = text.lastIndexOf('/'); slash > 0; slash = text.lastIndexOf('/', slash - 1)) {
+    found.push(text.slice(0, slash))
+  }
+  return found
+}
+
+function countedBelow(prefixes: Iterable<string>): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const text of prefixes) {
+    for (const path of pathsAbove(text)) counts.set(path, (counts.get(path) ?? 0) + 1)
+  }
+  return counts
 }
 
 /** `/a/` and `/a` have the same paths below them, and `/` has all. */

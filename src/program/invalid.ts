@@ -21,22 +21,21 @@ export function faultOf(policy: InvalidPolicy): Fault {
 
 /** The same for everything that asks: no rule is looked at. */
 export function invalidDecider(fault: Fault): Decider {
-  const decision = decisionOf(fault)
-  return { decide: () => decision, admittedBy: () => undefined, explain: () => [] }
+  return { decide: () => decisionOf(fault), admittedBy: () => undefined, explain: () => [] }
 }
 
 const INVALID = reply(500, 'invalid-policy')
 
 /** The log says which policy; the client never learns. */
 export function invalidStep(fault: Fault): Step {
-  const decision = decisionOf(fault)
   const response = { ...INVALID, detail: `${fault.policy.policy} ${fault.policy.kind}` }
   return (exchange) => {
-    exchange.decisions = [...exchange.decisions, decision]
+    exchange.decisions = [...exchange.decisions, decisionOf(fault)]
     return response
   }
 }
 
+/** Made for each request that is denied: the policy may be on another line than before. */
 function decisionOf({ policy, diagnostic }: Fault): Decision {
   const { policy: name, section, level, kind, origin } = policy
   const reason = diagnostic && `${diagnostic.code}: ${diagnostic.message}`

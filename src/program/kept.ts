@@ -21,6 +21,7 @@ export interface Kept {
 
 /** What the one Program has and the other has not, to be closed. */
 export function retiredKept(previous: Program, next: Program | undefined): readonly Kept[] {
+  if (next?.state === previous.state) return []
   const used = new Set(next?.state.values())
   return [...previous.state.values()].filter((kept): kept is Kept => !used.has(kept))
 }

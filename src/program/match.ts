@@ -3,6 +3,7 @@
 // Liberties: counted loops, rolling hashes in place of slices, tables linked to the next best.
 
 import type { Exchange } from '../exchange/exchange.ts'
+import { changedRange } from '../model/changed-range.ts'
 import { coverage } from '../model/hostnames.ts'
 import type { Match } from '../model/route.ts'
 import { runToCompletion } from '../model/steps.ts'
@@ -81,19 +82,18 @@ export function* compileHosts<T>(
   groups: Groups<T>,
   before: Hosts<T> | undefined = undefined,
 ): Generator<void, Hosts<T>> {
-  const range = before && changedRange(before.groups, groups)
+  const difference = before && groupsBetween(before.groups, groups)
   // To go on from tables that lose most of what they have is no less work, and all at once.
-  if (range !== undefined && isMost(range, groups.length)) return yield* compileHosts(groups)
-  const changes = before && range && changedHosts(before.groups, groups, range)
+  if (difference !== undefined && isMost(difference, groups.length)) {
+    return yield* compileHosts(groups)
+  }
+  const changes = difference && changedHosts(difference)
   const changed = changes && new Set(changes.keys())
   if (before !== undefined && changed?.size === 0) return before
   const starts = startsOf(before, changes)
   // Where all that is found by a changed path is of changed groups, no others are looked through.
-  const isWithin = before !== undefined && range !== undefined && isAllOf(before, range, starts)
-  const among =
-    isWithin && starts.size === changed?.size
-      ? groups.slice(range.start, groups.length - range.same)
-      : groups
+  const isWithin = before && difference && isAllOf(before, difference.gone, starts)
+  const among = isWithin === true && starts.size === changed?.size ? difference.come : groups
   const { any, ...built } = yield* buildTables(among, changed, starts)
   const exact = merged(before?.exact, changed, built.exact, '')
   if (before !== undefined && ![...(changed ?? [])].some((name) => name.startsWith('*.'))) {
@@ -120,36 +120,69 @@ export function* compileHosts<T>(
 /** The keys of paths that changed, by name; undefined: there is one without a key. */
 type Changes = ReadonlyMap<string, ReadonlySet<string> | undefined>
 
-/** How many groups are the same at the beginning and at the end, and how many between them not. */
-interface ChangedRange {
-  readonly start: number
-  readonly same: number
-  readonly changed: number
-}
-
 /** So few at once hold nobody up. */
 const MAX_AT_ONCE = 100
 
-function isMost({ changed }: ChangedRange, length: number): boolean {
+/** Groups that the one list has and the other has not, in their order. */
+interface Difference<T> {
+  readonly gone: Groups<T>
+  readonly come: Groups<T>
+}
+
+function isMost<T>({ gone, come }: Difference<T>, length: number): boolean {
+  const changed = Math.max(gone.length, come.length)
   return changed > MAX_AT_ONCE && 2 * changed > length
 }
 
-function changedRange<T>(before: Groups<T>, now: Groups<T>): ChangedRange {
-  const shorter = Math.min(before.length, now.length)
-  let start = 0
-  while (start < shorter && before[start] === now[start]) start++
-  let same = 0
-  const [last, end] = [before.length - 1, now.length - 1]
-  while (same < shorter - start && before[last - same] === now[end - same]) same++
-  return { start, same, changed: Math.max(before.length, now.length) - start - same }
+/** Those that are elsewhere among the others count as gone and as come. */
+function groupsBetween<T>(before: Groups<T>, now: Groups<T>): Difference<T> {
+  const { start, endBefore, end } = changedRange(before, now)
+  const all = { gone: before.slice(start, endBefore), come: now.slice(start, end) }
+  if (all.gone.length < 2 || all.come.length < 2) return all
+  return replacedGroups(all) ?? otherGroups(all)
 }
 
-/** Of all entries that are new, gone, or elsewhere among the others; '' for any name. */
-function changedHosts<T>(
-  before: Groups<T>,
-  now: Groups<T>,
-  { start, same }: ChangedRange,
-): Changes {
+/** Where few are in the places of others, as those of a backend that changed. */
+function replacedGroups<T>({ gone, come }: Difference<T>): Difference<T> | undefined {
+  if (gone.length !== come.length) return undefined
+  const at: number[] = []
+  for (let i = 0; i < gone.length; i++) if (gone[i] !== come[i]) at.push(i)
+  if (4 * at.length > gone.length) return undefined
+  const groupsAt = (groups: Groups<T>) => at.map((index) => groups[index] as Groups<T>[number])
+  return { gone: groupsAt(gone), come: groupsAt(come) }
+}
+
+/** Where some are new, gone, or elsewhere. */
+function otherGroups<T>(all: Difference<T>): Difference<T> {
+  const [old, young] = [new Set(all.gone), new Set(all.come)]
+  const others = new Set<Groups<T>[number]>()
+  for (let i = 0, j = 0; i < all.gone.length || j < all.come.length; ) {
+    const [a, b] = [all.gone[i], all.come[j]]
+    if (a === b) {
+      i++
+      j++
+    } else if (a !== undefined && (others.has(a) || !young.has(a))) {
+      others.add(a)
+      i++
+    } else if (b !== undefined && (others.has(b) || !old.has(b))) {
+      others.add(b)
+      j++
+    } else if (b !== undefined && (a === undefined || all.come[j + 1] === a)) {
+      others.add(b)
+      j++
+    } else if (a !== undefined) {
+      others.add(a)
+      i++
+    }
+  }
+  return {
+    gone: all.gone.filter((group) => others.has(group)),
+    come: all.come.filter((group) => others.has(group)),
+  }
+}
+
+/** Of all entries that are different; '' for any name. */
+function changedHosts<T>({ gone, come }: Difference<T>): Changes {
   const changes = new Map<string, Set<string> | undefined>()
   const note = (name: string, key: string | undefined) => {
     const known = changes.get(name)
@@ -157,13 +190,11 @@ function changedHosts<T>(
       changes.set(name, undefined)
     else changes.set(name, (known ?? new Set()).add(key))
   }
-  for (const groups of [before, now]) {
-    for (const { entries } of groups.slice(start, groups.length - same)) {
-      for (const { hostnames, match } of entries) {
-        const key = keyOf(match.path)
-        if (hostnames.length === 0) note('', key)
-        for (const hostname of hostnames) note(hostname, key)
-      }
+  for (const { entries } of [...gone, ...come]) {
+    for (const { hostnames, match } of entries) {
+      const key = keyOf(match.path)
+      if (hostnames.length === 0) note('', key)
+      for (const hostname of hostnames) note(hostname, key)
     }
   }
   return changes
@@ -191,9 +222,9 @@ function startsOf<T>(before: Hosts<T> | undefined, changes: Changes | undefined)
 }
 
 /** Whether these groups are all that have anything in the tables by the keys that changed. */
-function isAllOf<T>(before: Hosts<T>, range: ChangedRange, starts: Starts<T>): boolean {
+function isAllOf<T>(before: Hosts<T>, gone: Groups<T>, starts: Starts<T>): boolean {
   const own = new Map<string, Map<string, number>>()
-  for (const { entries } of before.groups.slice(range.start, before.groups.length - range.same)) {
+  for (const { entries } of gone) {
     for (const { hostnames, match } of entries) {
       const key = keyOf(match.path) ?? ''
       for (const name of hostnames.length === 0 ? [''] : new Set(hostnames)) {

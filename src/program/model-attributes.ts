@@ -80,9 +80,3 @@ export function invalid(message: string, code?: string): Reply {
   const said = { ...reply(400, 'bad-request'), detail: code ?? 'model-request', message }
   return code === undefined ? said : { ...said, code }
 }
-
-/** What a dialect says of a call that it cannot read or translate. */
-export function refused({ status, message, code }: LlmError): Reply {
-  const said = { ...reply(status, 'bad-request'), detail: code ?? 'model-request', message }
-  return code === undefined ? said : { ...said, code }
-}

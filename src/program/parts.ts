@@ -1,11 +1,15 @@
 import type { JsonObject } from '../cel/values/value.ts'
+import { type ChangedRange, changedRange } from '../model/changed-range.ts'
 import type { Listener } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
+import { movesMade } from '../model/moves.ts'
 import type { Attached } from '../model/policy.ts'
 import type { Route } from '../model/route.ts'
+import type { Reach } from '../reach/reach.ts'
 import type { CompileDeps } from './compile-deps.ts'
+import type { CompiledSection } from './compiled-section.ts'
 import type { Hosts, MatchEntry } from './match.ts'
-import type { ListenerProgram, RouteProgram } from './program.ts'
+import type { ListenerProgram, Program, RouteProgram } from './program.ts'
 import type { Recorded, Uses } from './uses.ts'
 import type { UsesTally } from './uses-tally.ts'
 
@@ -20,13 +24,18 @@ export interface Parts {
   readonly listeners: ReadonlyMap<string, ListenerPart>
   /** Of this Program and those before and after it. */
   readonly tally: UsesTally
+  /** How many things had been moved in their files when it was made. */
+  readonly moves: number
+  /** Of its Model. */
+  readonly routesByGateway: Reach['routesByGateway']
 }
 
 export interface ListenerPart {
   /** Of all gateways, of its own, and the listener: whatever is around its routes. */
   readonly around: Around
   readonly own: Recorded<ListenerOwn>
-  /** One for each route of its gateway, in their order. */
+  /** The routes of its gateway, and a part for each of them. */
+  readonly near: readonly Route[]
   readonly routes: readonly RoutePart[]
   readonly hosts: Hosts<PlacedRoute>
   readonly program: ListenerProgram
@@ -52,31 +61,59 @@ export interface ListenerOwn extends Omit<ListenerProgram, 'match'> {
 /** A route at a listener, without entries where no request can come to it. */
 export interface RoutePart {
   readonly route: Route
+  /** Names of backends that it mentions. */
+  readonly mentions: readonly string[]
   readonly uses: Uses
   readonly entries: readonly MatchEntry<PlacedRoute>[]
+  /** The policies of each of its rules, with those around it. */
+  readonly traffic: readonly (Recorded<CompiledSection> | undefined)[]
 }
 
 /** What of the Program before can be taken over. */
 export interface Reusable {
   listener(key: string, around: Around): ListenerPart | undefined
-  /** Of a listener that is the same: asked for routes in their order. */
-  routes(part: ListenerPart | undefined): (route: Route) => RoutePart | undefined
+  /** Of a listener that is the same: a part for each of these routes, where there is one. */
+  routes(part: ListenerPart | undefined, near: readonly Route[]): ReusedParts
 }
 
-const NONE = () => undefined
-const NOTHING_REUSABLE: Reusable = { listener: NONE, routes: () => NONE }
+/** The parts of routes, in their order. */
+export interface ReusedParts {
+  readonly parts: (RoutePart | undefined)[]
+  /** Which of them are missing. */
+  readonly missing: readonly number[]
+  /** Parts of these routes whose policies are as they were, though a backend is not. */
+  readonly stale: ReadonlyMap<Route, RoutePart>
+  /** Where they can differ from those of the listener before. */
+  readonly range: ChangedRange | undefined
+}
 
-export function reusable(parts: Parts | undefined, before: Model, now: Model): Reusable {
-  if (parts === undefined) return NOTHING_REUSABLE
+const NONE_STALE: ReusedParts['stale'] = new Map()
+
+const NOTHING_REUSABLE: Reusable = {
+  listener: () => undefined,
+  routes: (_, near) => ({
+    parts: new Array(near.length).fill(undefined),
+    missing: [...near.keys()],
+    stale: NONE_STALE,
+    range: undefined,
+  }),
+}
+
+export function reusable(previous: Program | undefined, parts: Parts | undefined, now: Model) {
+  if (previous === undefined || parts === undefined) return NOTHING_REUSABLE
+  const { model: before, diagnostics } = previous
+  // What is said of an expression counts from the line that its policy was on then.
+  const isElsewhere = diagnostics.length > 0 && parts.moves !== movesMade()
   const changed = changedBackends(before, now)
   const isStale = (thing: object) =>
     changed.size > 0 && mentionedBackends(thing).some((name) => changed.has(name))
-  return {
+  const made: Reusable = {
     listener(key, { frontend, policies, listener }) {
       const known = parts.listeners.get(key)
       if (known === undefined) return undefined
       const { around } = known
       const isSame =
+        !(isElsewhere && known.own.uses.isReported) &&
         around.frontend === frontend &&
         around.policies === policies &&
         around.listener === listener &&
@@ -85,15 +122,23 @@ export function reusable(parts: Parts | undefined, before: Model, now: Model): R
         !isStale(listener)
       return isSame ? known : undefined
     },
-    routes(part) {
-      if (part === undefined) return NONE
-      const find = finder(part.routes)
-      return (route) => {
-        const known = find(route)
-        return known === undefined || isStale(route) ? undefined : known
+    routes(part, near) {
+      if (part === undefined) return NOTHING_REUSABLE.routes(part, near)
+      const range = changedRange(part.near, near)
+      const { start, endBefore, end } = range
+      const elsewhere = new Map<Route, RoutePart>()
+      for (const one of part.routes.slice(start, endBefore)) elsewhere.set(one.route, one)
+      const middle = near.slice(start, end).map((route) => elsewhere.get(route))
+      const known: readonly (RoutePart | undefined)[] = part.routes
+      const parts = known.toSpliced(start, endBefore - start, ...middle)
+      if (changed.size === 0 && !isElsewhere) {
+        return { parts, missing: missingIn(parts, start, end), stale: NONE_STALE, range }
       }
+      const stale = dropStale(parts, changed, isElsewhere)
+      return { parts, missing: missingIn(parts, 0, parts.length), stale, range: undefined }
     },
   }
+  return made
 }
 
 /** The routes whose parts are not those of the Model before; `now` has the pieces that both share. */
@@ -111,34 +156,42 @@ export function routesToCompile(before: Model, now: Model): readonly Route[] {
   })
 }
 
-/** Routes that a part was made of, whichever: of others there is none to look for. */
-const compiled = new WeakSet<Route>()
-
-export function routePart(part: RoutePart): RoutePart {
-  compiled.add(part.route)
-  return part
+function missingIn(
+  parts: readonly (RoutePart | undefined)[],
+  from: number,
+  end: number,
+): readonly number[] {
+  const missing: number[] = []
+  for (let i = from; i < end; i++) if (parts[i] === undefined) missing.push(i)
+  return missing
 }
 
-/** Most are asked for in the order in which they are: a table is made for the others alone. */
-function finder(parts: readonly RoutePart[]): (route: Route) => RoutePart | undefined {
-  let next = 0
-  let table: Map<Route, number> | undefined
-  return (route) => {
-    if (parts[next]?.route !== route) {
-      const found = compiled.has(route) ? (table ??= tableOf(parts)).get(route) : undefined
-      if (found === undefined) {
-        // Most likely in the place of the one that was there.
-        next++
-        return undefined
-      }
-      next = found
+/** Counted loops: there may be thousands. */
+function dropStale(
+  parts: (RoutePart | undefined)[],
+  changed: ReadonlySet<string>,
+  isElsewhere: boolean,
+): ReusedParts['stale'] {
+  const stale = new Map<Route, RoutePart>()
+  for (let i = 0; i < parts.length; i++) {
+    const part = parts[i]
+    if (part === undefined) continue
+    const { mentions, uses } = part
+    const isReported = isElsewhere && uses.isReported
+    let isStale = isReported
+    for (let m = 0; m < mentions.length; m++) isStale ||= changed.has(mentions[m] as string)
+    if (!isStale) continue
+    parts[i] = undefined
+    if (!isReported && !mentionsIn(part.route).some((name) => changed.has(name))) {
+      stale.set(part.route, part)
     }
-    return parts[next++]
   }
+  return stale
 }
 
-function tableOf(parts: readonly RoutePart[]): Map<Route, number> {
-  return new Map(parts.map((part, index) => [part.route, index]))
+/** Of its policies and those of its rules. */
+function mentionsIn({ policies, rules }: Route): readonly string[] {
+  return [policies, ...rules.map((rule) => rule.policies)].flatMap(mentionedBackends)
 }
 
 /** By name: those that are other than before, and those that mention such. */
@@ -160,19 +213,19 @@ function changedBackends(before: Model, now: Model): ReadonlySet<string> {
   return changed
 }
 
-const mentions = new WeakMap<object, readonly string[]>()
+const mentioned = new WeakMap<object, readonly string[]>()
 
 /**
  * Wherever a backend is referred to, by a route, a mirror or a service that a policy asks, its
  * name is a `backend`; that some such text may be something else costs a compilation at most.
  */
 export function mentionedBackends(thing: object): readonly string[] {
-  const known = mentions.get(thing)
+  const known = mentioned.get(thing)
   if (known !== undefined) return known
   const names = new Set<string>()
   collect(thing, names)
   const found = [...names]
-  mentions.set(thing, found)
+  mentioned.set(thing, found)
   return found
 }
 

@@ -4,22 +4,32 @@ import { NO_TIMEOUTS } from '../policies/delivery.ts'
 import type { RulePlace, Where } from '../reach/where.ts'
 import { compileChoice, compileMirrors } from './backends.ts'
 import type { Compilation } from './compilation.ts'
+import type { CompiledSection } from './compiled-section.ts'
 import type { PlacedRoute } from './parts.ts'
 import type { RouteProgram } from './program.ts'
+import type { Recorded } from './uses.ts'
 
 const NO_ROUTE = reply(404, 'no-route')
 
-export function compileRule(compilation: Compilation, where: RulePlace): PlacedRoute {
+/** `known`: its policies as they were compiled, where nothing about these changed. */
+export function compileRule(
+  compilation: Compilation,
+  where: RulePlace,
+  known?: Recorded<CompiledSection>,
+): { readonly target: PlacedRoute; readonly traffic: Recorded<CompiledSection> | undefined } {
   const { gateway, listener, route, rule } = where
   const attributes = { gateway: gateway.name, listener: listener.name, route: route.name }
   if (rule.action.kind === 'invalid') {
     const names = { name: route.name, rule: rule.name, attributes }
-    return { ...names, ...answering(500, 'invalid-route') }
+    return { target: { ...names, ...answering(500, 'invalid-route') }, traffic: undefined }
   }
+  const { contexts, sections } = compilation
   const layers = compilation.reach.around(where)
-  const traffic = compilation.sections.compile(layers, 'traffic')
+  const made = known ?? contexts.record(() => sections.compile(layers, 'traffic'))
+  contexts.uses.link(made.uses)
+  const traffic = made.value
   const choice = compileChoice(compilation, where, layers)
-  return {
+  const target = {
     name: route.name,
     rule: rule.name,
     attributes,
@@ -41,6 +51,7 @@ export function compileRule(compilation: Compilation, where: RulePlace): PlacedR
     responseParts: traffic.responseParts,
     requestBodies: traffic.requestBodies,
   }
+  return { target, traffic: made }
 }
 
 /** What a request meets that no route matches: the policies around it, and then 404. */

@@ -1,5 +1,4 @@
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
-import type { Decider } from '../exchange/decision.ts'
 import type { Outcome, Step } from '../exchange/step.ts'
 import type { Attached, Section, ValidPolicy } from '../model/policy.ts'
 import { refsIn, secretText } from '../model/secret.ts'
@@ -13,37 +12,12 @@ import { recordOf } from '../reach/kinds.ts'
 import type { Layer } from '../reach/layers.ts'
 import type { CompileContexts } from './compile-context.ts'
 import type { CompileDeps } from './compile-deps.ts'
+import type { CompiledSection } from './compiled-section.ts'
 import { type Fault, faultOf, invalidDecider, invalidStep } from './invalid.ts'
 import { linkSteps, placeStep } from './link.ts'
-import type { Retry, Timeouts } from './program.ts'
 import type { Scopes } from './scopes.ts'
 import type { Recorded } from './uses.ts'
-import { type WayBack, wayBackOf } from './way-back.ts'
-
-/** All policies of one section at one point, as what runs. */
-export interface CompiledSection extends WayBack {
-  readonly steps: readonly Step[]
-  readonly run: Step
-  /** The policy of each step. */
-  readonly kinds: readonly string[]
-  readonly readsBody: boolean
-  readonly readsBeginning: boolean
-  /** Paths at which a policy reads the whole body. */
-  readonly bodyPaths: ReadonlySet<string> | undefined
-  /** An expression reads it, and so what stands behind its Content-Encoding. */
-  readonly decodesBody: boolean
-  /** A rule reads of a call to a model more than its provider. */
-  readonly readsModel: boolean
-  readonly timeouts: Timeouts
-  readonly retry: Retry | undefined
-  readonly mirrors: readonly MirrorTarget[]
-  /** For which limits calls to models count, for whoever does not run the steps. */
-  readonly meters: readonly Meter[]
-  /** All that find out who asks, the gateway's first. */
-  readonly authentications: readonly Attached[]
-  /** Of its authorization rules, where there are any. */
-  readonly decider: Decider | undefined
-}
+import { wayBackOf } from './way-back.ts'
 
 const EMPTY: CompiledSection = {
   steps: [],

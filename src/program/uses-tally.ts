@@ -1,3 +1,4 @@
+import { changedRange } from '../model/changed-range.ts'
 import type { Cluster } from '../upstream/cluster.ts'
 import type { HeadersRead } from './headers-read.ts'
 import { type AllUses, allUses, type Uses } from './uses.ts'
@@ -24,8 +25,16 @@ export class UsesTally {
   update(lists: ReadonlyMap<string, UsesList>): AllUses {
     const before = this.#lists
     // First what comes: what stays in use is never out of it.
-    for (const [name, list] of lists) this.#change(before.get(name) ?? [], list, 1)
-    for (const [name, list] of before) this.#change(lists.get(name) ?? [], list, -1)
+    for (const [name, list] of lists) {
+      const { start, end } = changedRange(before.get(name) ?? NO_PARTS, list)
+      this.#countAll(list, start, end, 1)
+    }
+    for (const [name, list] of before) {
+      const now = lists.get(name)
+      const { start, endBefore } =
+        now === undefined ? { start: 0, endBefore: list.length } : changedRange(list, now)
+      this.#countAll(list, start, endBefore, -1)
+    }
     this.#lists = lists
     const [state, clusters] = [this.#state.entries(), this.#clusters.entries()]
     // Messages come in the order of the parts, and of two that keep something under one name the
@@ -37,21 +46,8 @@ export class UsesTally {
     return { state, clusters, headersRead: this.#headersRead, diagnostics: NO_DIAGNOSTICS }
   }
 
-  /** Counts what the second list has and the first one has not in the same place. */
-  #change(known: UsesList, list: UsesList, by: 1 | -1): void {
-    if (known === list) return
-    const max = Math.min(known.length, list.length)
-    let start = 0
-    while (start < max && usesAt(known, start) === usesAt(list, start)) start++
-    let end = list.length
-    const shift = known.length - list.length
-    while (
-      end > start &&
-      end + shift > start &&
-      usesAt(known, end + shift - 1) === usesAt(list, end - 1)
-    )
-      end--
-    for (let i = start; i < end; i++) this.#count(usesAt(list, i), by)
+  #countAll(list: UsesList, from: number, end: number, by: 1 | -1): void {
+    for (let i = from; i < end; i++) this.#count(usesAt(list, i), by)
   }
 
   #count(uses: Uses, by: 1 | -1): void {
@@ -61,14 +57,14 @@ export class UsesTally {
     for (const [key, kept] of uses.state) this.#state.count(key, kept, by)
     for (const [key, cluster] of uses.clusters) this.#clusters.count(key, cluster, by)
     for (const reads of uses.headers) {
-      if (reads.all) this.#countAll(by)
+      if (reads.all) this.#countReadAll(by)
       for (const name of reads.names) this.#countName(name, by)
     }
     this.#diagnostics += by * uses.diagnostics.length
     for (const part of uses.parts) this.#count(part, by)
   }
 
-  #countAll(by: 1 | -1): void {
+  #countReadAll(by: 1 | -1): void {
     const before = this.#readAll
     this.#readAll += by
     if (before === 0 || this.#readAll === 0) this.#headersRead = undefined
@@ -83,6 +79,7 @@ export class UsesTally {
   }
 }
 
+const NO_PARTS: UsesList = []
 const NO_DIAGNOSTICS: AllUses['diagnostics'] = []
 
 function usesAt(list: UsesList, index: number): Uses {

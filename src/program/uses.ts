@@ -38,6 +38,11 @@ export class Uses {
     return state.length + clusters.length + diagnostics.length + headers.length === 0
   }
 
+  /** Whether anything was found in it that is reported. */
+  get isReported(): boolean {
+    return this.diagnostics.length > 0 || this.parts.some((part) => part.isReported)
+  }
+
   /** Undefined where it has nothing; the only part where it has nothing else. */
   plain(): Uses | undefined {
     return this.isOfParts && this.parts.length < 2 ? this.parts[0] : this

@@ -1,4 +1,5 @@
 import { type Backend, partsOf } from '../model/backend.ts'
+import { differenceOf } from '../model/changed-range.ts'
 import type { Gateway } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import type { Route } from '../model/route.ts'
@@ -7,14 +8,21 @@ import type { Program } from '../program/program.ts'
 import type { Streams } from '../program/streams.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 
-const LABELS = ['listener', 'route', 'backend', 'policy', 'provider'] as const
-type Label = (typeof LABELS)[number]
-type Names = Readonly<Record<Label, ReadonlySet<string>>>
+const PLACES = ['listener', 'backend', 'provider'] as const
+type Place = (typeof PLACES)[number]
+type Label = Place | 'route' | 'policy'
+
+type Places = Readonly<Record<Place, ReadonlySet<string>>>
 
 /** Series of what the configuration has no more go away. */
 export class Forgetting {
   readonly #metrics: Metrics
-  #known: { readonly model: Model; readonly names: Names } | undefined
+  #places: Places | undefined
+  #madeOf: readonly unknown[] = []
+  /** Of what there may be thousands: counted by what changed. */
+  readonly #routes = new CountedNames()
+  readonly #policies = new CountedNames()
+  #model: Pick<Model, 'frontend' | 'gateways' | 'routes' | 'backends'> = NOTHING
   /** What left at the last swap: requests that outlive their Program are counted once they end. */
   #left: readonly (readonly [Label, string])[] = []
 
@@ -23,50 +31,89 @@ export class Forgetting {
   }
 
   swapped(program: Program, streams: Streams): void {
-    const { model } = program
-    const names: Names = { ...placeNames(program, streams), ...this.#writtenNames(model) }
-    const left = LABELS.flatMap((label) => {
-      const before = this.#known?.names[label]
-      if (before === undefined || before === names[label]) return []
-      const gone = [...before].filter((name) => !names[label].has(name))
-      return gone.map((name) => [label, name] as const)
-    })
+    const places = this.#placesOf(program, streams)
+    const left: (readonly [Label, string])[] = []
+    for (const label of places === this.#places ? [] : PLACES) {
+      for (const name of this.#places?.[label] ?? []) {
+        if (!places[label].has(name)) left.push([label, name])
+      }
+    }
+    this.#places = places
+    this.#count(program.model)
+    for (const name of this.#routes.takeGone()) left.push(['route', name])
+    for (const name of this.#policies.takeGone()) left.push(['policy', name])
     for (const [label, name] of [...this.#left, ...left]) {
-      if (!names[label].has(name)) this.#metrics.forget(label, name)
+      if (!this.#has(label, name)) this.#metrics.forget(label, name)
     }
     this.#left = left
-    this.#known = { model, names }
   }
 
-  /** Of what there may be thousands: the same set where a change concerns no name. */
-  #writtenNames(model: Model): Pick<Names, 'route' | 'policy'> {
-    const { model: before, names } = this.#known ?? {}
-    let isNamedAlike = before !== undefined
-    // One look at the routes says both, since there may be thousands.
-    const isRouteAlike = (a: Route, b: Route) => {
-      if (a.name !== b.name) isNamedAlike = false
-      return hasSameNames(a, b)
-    }
-    const hasSameRoutes = before !== undefined && isAlike(before.routes, model.routes, isRouteAlike)
-    // Where it ended early, the rest was not looked at.
-    const route = isNamedAlike && hasSameRoutes ? names?.route : undefined
-    const hasSamePolicies =
-      before?.frontend === model.frontend &&
-      hasSameRoutes &&
-      isAlike(before.gateways, model.gateways, hasSameNames) &&
-      isAlike(before.backends, model.backends, hasSameNames)
-    const policy = hasSamePolicies ? names?.policy : undefined
-    return {
-      route: route ?? new Set(model.routes.map(({ name }) => name)),
-      policy: policy ?? policyNames(model),
-    }
+  /** The same where nothing is open but what was. */
+  #placesOf(program: Program, streams: Streams): Places {
+    const { clusters, state, listeners } = program
+    const made = [clusters, state, listeners.length, ...listeners.map(({ listener }) => listener)]
+    const isSame = streams.clusters.size === 0 && made.every((one, at) => one === this.#madeOf[at])
+    this.#madeOf = streams.clusters.size === 0 ? made : []
+    return isSame && this.#places !== undefined ? this.#places : placeNames(program, streams)
+  }
+
+  #has(label: Label, name: string): boolean {
+    if (label === 'route') return this.#routes.has(name)
+    if (label === 'policy') return this.#policies.has(name)
+    return this.#places?.[label].has(name) === true
+  }
+
+  #count(model: Model): void {
+    const before = this.#model
+    this.#model = model
+    const policyOf = ({ policy }: { readonly policy: string }) => [policy]
+    this.#policies.change(before.frontend, model.frontend, policyOf)
+    this.#policies.change(before.gateways, model.gateways, policiesOf)
+    this.#policies.change(before.routes, model.routes, policiesOf)
+    this.#policies.change(before.backends, model.backends, policiesOf)
+    this.#routes.change(before.routes, model.routes, ({ name }) => [name])
   }
 }
 
-function placeNames(
-  program: Program,
-  streams: Streams,
-): Pick<Names, 'listener' | 'backend' | 'provider'> {
+const NOTHING = { frontend: [], gateways: [], routes: [], backends: [] }
+
+/** How many things have each name. */
+class CountedNames {
+  readonly #counts = new Map<string, number>()
+  readonly #gone = new Set<string>()
+
+  has(name: string): boolean {
+    return this.#counts.has(name)
+  }
+
+  /** Things of one list are those of another now. */
+  change<T>(before: readonly T[], now: readonly T[], namesOf: (thing: T) => Iterable<string>) {
+    if (before === now) return
+    const { gone, come } = differenceOf(before, now)
+    for (const thing of come) this.#add(namesOf(thing), 1)
+    for (const thing of gone) this.#add(namesOf(thing), -1)
+  }
+
+  #add(names: Iterable<string>, by: 1 | -1): void {
+    for (const name of names) {
+      const count = (this.#counts.get(name) ?? 0) + by
+      if (count > 0) this.#counts.set(name, count)
+      else {
+        this.#counts.delete(name)
+        this.#gone.add(name)
+      }
+    }
+  }
+
+  /** Those that nothing has any more since they were asked for. */
+  takeGone(): readonly string[] {
+    const gone = [...this.#gone].filter((name) => !this.#counts.has(name))
+    this.#gone.clear()
+    return gone
+  }
+}
+
+function placeNames(program: Program, streams: Streams): Places {
   const { listeners, clusters } = program
   const backends = [...clusters.values(), ...streams.clusters.values()]
   return {
@@ -79,33 +126,7 @@ function placeNames(
   }
 }
 
-function isAlike<T>(before: readonly T[], now: readonly T[], isSame: (a: T, b: T) => boolean) {
-  if (before === now) return true
-  if (before.length !== now.length) return false
-  for (let i = 0; i < now.length; i++) {
-    const a = before[i] as T
-    const b = now[i] as T
-    if (a !== b && !isSame(a, b)) return false
-  }
-  return true
-}
-
-function hasSameNames(a: Named, b: Named): boolean {
-  const [before, now] = [policiesOf(a), policiesOf(b)]
-  return before.size === now.size && before.isSubsetOf(now)
-}
-
 type Named = Gateway | Route | Backend
-
-/** Of the policies of all places. */
-function policyNames({ frontend, gateways, routes, backends }: Model): ReadonlySet<string> {
-  const names = new Set<string>()
-  for (const { policy } of frontend) names.add(policy)
-  for (const list of [gateways, routes, backends]) {
-    for (const thing of list) for (const name of policiesOf(thing)) names.add(name)
-  }
-  return names
-}
 
 /** Thousands of backends have no policy. */
 const NO_NAMES = new Set<string>()

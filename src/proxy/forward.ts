@@ -317,11 +317,11 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     if (!downstream.tunnel(head, dropped, lines, sink)) upstream.abort()
   }
 
-  data(bytes: Buffer, octets: number): boolean {
+  data(bytes: Buffer, byteCount: number): boolean {
     if (this.#isOver) return true
     try {
       if (this.#isTunnel) return this.downstream.writeTunnel(bytes)
-      return this.downstream.write(bytes, this.#asWire, octets)
+      return this.downstream.write(bytes, this.#asWire, byteCount)
     } catch (error) {
       this.#broke(error)
       return true

@@ -4,6 +4,7 @@ import type { MessageStreams } from '../exchange/message-streams.ts'
 import type { Quotas } from '../exchange/quota.ts'
 import { MemoryUserTokens, type UserTokenStore } from '../exchange/user-token-store.ts'
 import type { Model } from '../model/model.ts'
+import { Moves } from '../model/moves.ts'
 import { reconcile } from '../model/reconcile.ts'
 import type { Settings } from '../model/settings.ts'
 import { runCooperatively } from '../model/steps.ts'
@@ -249,25 +250,29 @@ export class Gateway {
   async #apply(written: Model, isStrict: boolean): Promise<Applied> {
     const previous = this.#program
     let next: Program | undefined
+    const moves = new Moves()
     try {
       const { now } = this.#services
-      const model = await runCooperatively(reconcile(previous?.model, written), now)
+      const model = await runCooperatively(reconcile(previous?.model, written, moves), now)
       next = await compileProgramCooperatively(model, previous, this.#services)
       const { diagnostics } = next
       if (isStrict && diagnostics.some(({ severity }) => severity === 'error'))
-        return this.#giveUp(next, diagnostics)
+        return this.#giveUp(next, diagnostics, moves)
       const failures = await this.#swap(next, isStrict)
       const all = [...diagnostics, ...failures.map(reported)]
-      if (isStrict && failures.length > 0) return this.#giveUp(next, all)
+      if (isStrict && failures.length > 0) return this.#giveUp(next, all, moves)
       await this.#swapped(previous, next)
       return { isApplied: true, diagnostics: all }
     } catch (error) {
       this.#observing.broke('swap', error)
       const failed = [brokenSwap(written, error)]
-      if (next === undefined) return { isApplied: false, diagnostics: failed }
+      if (next === undefined) {
+        moves.undo()
+        return { isApplied: false, diagnostics: failed }
+      }
       // Past its assignment it serves, whatever was left to do.
       if (this.#program === next) return { isApplied: true, diagnostics: next.diagnostics }
-      return this.#giveUp(next, failed)
+      return this.#giveUp(next, failed, moves)
     }
   }
 
@@ -303,7 +308,10 @@ export class Gateway {
   }
 
   /** Of a Program that will not be served goes what the one before does not have, too. */
-  #giveUp(next: Program, diagnostics: readonly Diagnostic[]): Applied {
+  #giveUp(next: Program, found: readonly Diagnostic[], moves: Moves): Applied {
+    // What is said is about what was written; what goes on is where it was.
+    const diagnostics = found.map((one) => ({ ...one, origin: { ...one.origin } }))
+    moves.undo()
     const previous = this.#program
     const unused = previous === undefined ? next.clusters.values() : retiredClusters(next, previous)
     for (const cluster of unused) cluster.close()

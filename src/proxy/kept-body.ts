@@ -5,8 +5,8 @@ import { KeptPieces } from './kept-pieces.ts'
 /** What the bodies of all requests together may take. */
 export interface Room {
   /** False where there is no room for so many bytes more. */
-  retain(octets: number): boolean
-  release(octets: number): void
+  retain(byteCount: number): boolean
+  release(byteCount: number): void
 }
 
 /**

@@ -42,7 +42,7 @@ export class Listeners {
   readonly #acceptDeps: AcceptDeps
   readonly #options: ListenOptions
   readonly #ports = new Map<number, OpenPort>()
-  /** Doorways of ports that are gone, until their last connection is. */
+  /** Bound ports that are gone, until their last connection is. */
   readonly #leaving = new Set<BoundPort>()
   #swapping: Promise<unknown> = Promise.resolve()
   #isDraining = false

@@ -166,17 +166,17 @@ export class PolicyDownstream implements Downstream {
   }
 
   /** What came is read to a buffer that is used again, so that what is held is a copy. */
-  write(bytes: Buffer, asWire: boolean, octets: number): boolean {
+  write(bytes: Buffer, asWire: boolean, byteCount: number): boolean {
     const passing = this.#passing
     if (passing !== undefined) {
       const passed = passing.write(bytes)
-      if (passed === bytes) return this.#client.write(bytes, asWire, octets)
+      if (passed === bytes) return this.#client.write(bytes, asWire, byteCount)
       return passed.length === 0 || this.#client.write(asBuffer(passed), asWire, passed.length)
     }
     const chain = this.#response?.chain
     if (chain === undefined) return true
     this.#tap?.(bytes)
-    if (chain.isPlain) return this.#client.write(bytes, asWire, octets)
+    if (chain.isPlain) return this.#client.write(bytes, asWire, byteCount)
     return chain.write(Buffer.from(bytes))
   }
 

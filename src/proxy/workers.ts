@@ -4,6 +4,7 @@ import type { BudgetStore } from '../exchange/budget-store.ts'
 import { MemoryUserTokens, type UserTokenStore } from '../exchange/user-token-store.ts'
 import type { Model } from '../model/model.ts'
 import { addedIn, patchBetween } from '../model/model-patch.ts'
+import { movesMade } from '../model/moves.ts'
 import { secretsIn } from '../model/secret.ts'
 import type { Settings } from '../model/settings.ts'
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
@@ -34,6 +35,8 @@ interface Worker {
   isServing: boolean
   /** What it was told last: it is told what is different from that. */
   told: Model | undefined
+  /** How many things had been moved in their files then. */
+  moves: number
 }
 
 /** How a worker ended: asked to, by itself, or because it could not apply the configuration. */
@@ -189,7 +192,8 @@ export class Workers {
     })
     const serial = ++this.#serials
     const startedAt = performance.now()
-    const worker: Worker = { number, serial, child, startedAt, isServing: false, told: undefined }
+    const told = { told: undefined, moves: 0 }
+    const worker: Worker = { number, serial, child, startedAt, isServing: false, ...told }
     this.#workers.set(number, worker)
     child.on('message', (report: FromWorker) => {
       if (report.kind === 'streamed') {
@@ -261,8 +265,9 @@ export class Workers {
   }
 
   async #apply(worker: Worker, model: Model, isStrict: boolean): Promise<AppliedBy> {
-    const patch = patchBetween(worker.told, model)
+    const patch = patchBetween(worker.told, model, worker.moves !== movesMade())
     worker.told = model
+    worker.moves = movesMade()
     const report = await this.#ask(worker, (id) => ({
       kind: 'apply',
       id,

@@ -1,4 +1,5 @@
 import type { Backend } from '../model/backend.ts'
+import { changedRange } from '../model/changed-range.ts'
 import { type Gateway, type Listener, servesRequests, servesStreams } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import type { Route } from '../model/route.ts'
@@ -13,17 +14,28 @@ import type { RefPlace, RoutePlace, RulePlace, StreamPlace, Where } from './wher
 export class Reach {
   readonly model: Model
   readonly #layerAt: LayerAt
-  #backends: ReadonlyMap<string, Backend> | undefined
   #routes: ReadonlyMap<string, readonly Route[]> | undefined
+  #before: KnownRoutes | undefined
 
-  constructor(model: Model, at: LayerAt = layerAt) {
+  /** `before`: what is known of another Model, of which this one has most routes. */
+  constructor(model: Model, at: LayerAt = layerAt, before?: KnownRoutes) {
     this.model = model
     this.#layerAt = at
+    this.#before = before
+  }
+
+  /** Routes by the name of their gateway, in their order. */
+  get routesByGateway(): ReadonlyMap<string, readonly Route[]> {
+    if (this.#routes === undefined) {
+      const { routes } = this.model
+      this.#routes = this.#before ? routesAfter(this.#before, routes) : routesOf(routes)
+      this.#before = undefined
+    }
+    return this.#routes
   }
 
   get backends(): ReadonlyMap<string, Backend> {
-    this.#backends ??= new Map(this.model.backends.map((backend) => [backend.name, backend]))
-    return this.#backends
+    return backendsByName(this.model.backends)
   }
 
   *listeners(): Generator<{ readonly gateway: Gateway; readonly listener: Listener }> {
@@ -43,8 +55,7 @@ export class Reach {
   /** Routes of the gateway: requests of the listener can come to no others. */
   routesNear({ gateway, listener }: Where): readonly Route[] {
     if (!servesRequests(listener)) return NO_ROUTES
-    this.#routes ??= routesByGateway(this.model)
-    return this.#routes.get(gateway.name) ?? NO_ROUTES
+    return this.routesByGateway.get(gateway.name) ?? NO_ROUTES
   }
 
   /** A route where requests of the listener come to it; undefined: none do. */
@@ -149,6 +160,17 @@ export class Reach {
 
 const NO_ROUTES: readonly Route[] = []
 
+const byName = new WeakMap<readonly Backend[], ReadonlyMap<string, Backend>>()
+
+/** Made once for a list, which most Models that follow each other share. */
+export function backendsByName(backends: readonly Backend[]): ReadonlyMap<string, Backend> {
+  const known = byName.get(backends)
+  if (known !== undefined) return known
+  const made = new Map(backends.map((backend) => [backend.name, backend]))
+  byName.set(backends, made)
+  return made
+}
+
 type Within = Pick<Where, 'backend' | 'provider' | 'server'>
 
 type Behind = Pick<Where, 'index' | 'backend' | 'ref' | 'number'> & {
@@ -157,7 +179,42 @@ type Behind = Pick<Where, 'index' | 'backend' | 'ref' | 'number'> & {
 
 type StreamRef = Pick<Where, 'backend' | 'ref' | 'number'>
 
-function routesByGateway({ routes }: Model): ReadonlyMap<string, readonly Route[]> {
+export interface KnownRoutes {
+  /** Of the Model. */
+  readonly routes: readonly Route[]
+  readonly byGateway: ReadonlyMap<string, readonly Route[]>
+}
+
+/** The same at the cost of the routes that are different. */
+function routesAfter({ routes: before, byGateway }: KnownRoutes, routes: readonly Route[]) {
+  const { start, endBefore, end } = changedRange(before, routes)
+  const gone = before.slice(start, endBefore)
+  const come = routes.slice(start, end)
+  if (gone.length + come.length > MAX_AT_ONCE) return routesOf(routes)
+  const made = new Map(byGateway)
+  for (const name of gatewaysOf([...gone, ...come])) {
+    const isOwn = ({ parents }: Route) => parents.some(({ gateway }) => gateway === name)
+    const list = byGateway.get(name) ?? NO_ROUTES
+    let last = start - 1
+    while (last >= 0 && !isOwn(before[last] as Route)) last--
+    const first = last < 0 ? 0 : list.indexOf(before[last] as Route) + 1
+    const count = gone.filter(isOwn).length
+    const own = come.filter(isOwn)
+    const next = list.toSpliced(first, count, ...own)
+    changedRange(list, next, { start: first, endBefore: first + count, end: first + own.length })
+    if (next.length === 0) made.delete(name)
+    else made.set(name, next)
+  }
+  return made
+}
+
+const MAX_AT_ONCE = 100
+
+function gatewaysOf(routes: readonly Route[]): ReadonlySet<string> {
+  return new Set(routes.flatMap(({ parents }) => parents.map(({ gateway }) => gateway)))
+}
+
+function routesOf(routes: readonly Route[]): ReadonlyMap<string, readonly Route[]> {
   const byGateway = new Map<string, Route[]>()
   // Counted loops, and no look-up for the gateway of the route before: there may be thousands.
   let name: string | undefined

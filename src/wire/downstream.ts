@@ -31,7 +31,7 @@ export interface Downstream {
   /** Whether a chunked answer is taken with its framing. */
   readonly takesWire: boolean
   /** `bytes`: how many of these are of the body itself. */
-  write(bytes: Buffer, asWire: boolean, octets: number): boolean
+  write(bytes: Buffer, asWire: boolean, byteCount: number): boolean
   /** Whether all bytes that were written are with the client's system: their memory is free. */
   readonly isWritten: boolean
   /** Of one that is used again: for which request, so that nobody takes another's bytes for his. */

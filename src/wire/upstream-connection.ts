@@ -9,7 +9,7 @@ export interface ResponseEvents {
   /** Answers whether chunked bodies are wanted as they are on the wire. */
   response(head: ResponseHead): boolean
   /** `bytes`: how many of these are of the body itself. False: no more until `resume`. */
-  data(bytes: Buffer, octets: number): boolean
+  data(bytes: Buffer, byteCount: number): boolean
   /**
    * Whether nothing that came by `data` is needed any longer. Without it bytes are never taken back.
    */

@@ -34,7 +34,7 @@ export function makeAuthority(
   const extensions = [
     extension(OID.basicConstraints, sequence(BOOLEAN_TRUE), true),
     extension(OID.keyUsage, bits(0b0000_0110, 1), true),
-    extension(OID.subjectKeyIdentifier, octets(keyIdentifier(publicKey))),
+    extension(OID.subjectKeyIdentifier, octetString(keyIdentifier(publicKey))),
   ]
   return issue(
     { subject, issuer: subject, publicKey, validity, extensions },
@@ -58,7 +58,7 @@ export function makeServingCertificate(
     extension(OID.keyUsage, bits(0b1000_0000, 7), true),
     extension(OID.extendedKeyUsage, sequence(OID.serverAuth)),
     extension(OID.subjectAltName, sequence(...hosts.map(alternativeName))),
-    extension(OID.subjectKeyIdentifier, octets(keyIdentifier(publicKey))),
+    extension(OID.subjectKeyIdentifier, octetString(keyIdentifier(publicKey))),
     extension(OID.authorityKeyIdentifier, sequence(tagged(0x80, keyIdentifier(signerKey)))),
   ]
   const subject = nameOf((hosts[0] ?? '').slice(0, MAX_COMMON_NAME))
@@ -155,7 +155,7 @@ function addressBytes(host: string): Buffer {
 }
 
 function extension(oid: Buffer, value: Buffer, isCritical = false): Buffer {
-  return sequence(oid, ...(isCritical ? [BOOLEAN_TRUE] : []), octets(value))
+  return sequence(oid, ...(isCritical ? [BOOLEAN_TRUE] : []), octetString(value))
 }
 
 /** UTCTime until 2049, GeneralizedTime from 2050 on. */
@@ -171,7 +171,7 @@ function sequence(...parts: readonly Buffer[]): Buffer {
   return tagged(0x30, Buffer.concat(parts))
 }
 
-function octets(value: Buffer): Buffer {
+function octetString(value: Buffer): Buffer {
   return tagged(0x04, value)
 }
 

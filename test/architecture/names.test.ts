@@ -7,6 +7,7 @@ import { isTest, lineAt, type SourceFile } from './rule.ts'
 /** Names that code has had, and the field's own for the same. */
 const BETTER: readonly (readonly [before: RegExp, now: string])[] = [
   [/\bmost[A-Z]\w*|\bMOST_\w+/g, 'max…'],
+  [/\b[oO]ctets\b/g, 'bytes, byteCount'],
   [/\bDoorway\w*|\breplan\b|\breadmit\b/g, 'BoundPort, update, reauthorize'],
   [/\bOpenSite\b|\bSites\b/g, 'CompileContext, ExpressionCompiler'],
   [/\bReaching\b|\bWhereabouts\b/g, 'EffectivePolicies, Place'],
@@ -46,11 +47,13 @@ describe('names in code', () => {
       { path: 'src/proxy/a.ts', text: "// mostBody\nconst mostBody = 'Doorway'" },
       { path: 'src/cli/supposed.ts', text: 'type A = JwtWorld' },
       { path: 'src/cli/a.test.ts', text: 'letGo()' },
+      { path: 'src/wire/a.ts', text: 'const octets = bytes.length' },
     ]
     assert.deepEqual(oldNames(files), [
       'src/proxy/a.ts:2: mostBody, not max…',
       'src/cli/supposed.ts: its name',
       'src/cli/supposed.ts:1: JwtWorld, not …Deps',
+      'src/wire/a.ts:1: octets, not bytes, byteCount',
     ])
   })
 })

@@ -1,10 +1,17 @@
 import type { Connection } from '../../src/exchange/connection.ts'
 import type { Exchange } from '../../src/exchange/exchange.ts'
 import { Permit } from '../../src/program/permit.ts'
-import type { BackendProgram, RouteProgram, Selection } from '../../src/program/program.ts'
+import type {
+  BackendProgram,
+  McpUpstream,
+  RouteProgram,
+  Selection,
+} from '../../src/program/program.ts'
+import type { McpServer } from '../../src/protocols/mcp/server.ts'
 import type { DownstreamSocket } from '../../src/proxy/accept.ts'
 import { Delivery, type DeliveryEvents } from '../../src/proxy/delivery.ts'
 import { Forward, type ForwardEvents } from '../../src/proxy/forward.ts'
+import { McpDelivery } from '../../src/proxy/mcp-delivery.ts'
 import { MirrorCopy } from '../../src/proxy/mirror.ts'
 import { type Port, RequestLoop } from '../../src/proxy/request-loop.ts'
 import type { RequestState } from '../../src/proxy/request-state.ts'
@@ -25,13 +32,15 @@ interface Stage {
   readonly events: DeliveryEvents & ForwardEvents
   readonly traffic: Permit<'traffic'>
   readonly message: Permit<'mcp'>
+  readonly server: McpServer<Permit<'mcp'>>
+  readonly asked: McpUpstream
   readonly anything: never[]
 }
 
 /** Never run: each of these must be an error of types, or the type check fails. */
 export function sendUndecided(stage: Stage): readonly unknown[] {
   const { connection, exchange, route, backend, selection, run, port, events, traffic } = stage
-  const { accepted, target, message } = stage
+  const { accepted, target, message, server, asked } = stage
   const [head, edit, cluster, pool, listener, socket, dialing] = stage.anything as [
     never,
     never,
@@ -70,6 +79,12 @@ export function sendUndecided(stage: Stage): readonly unknown[] {
     Permit.provider(traffic, selection),
     // @ts-expect-error provider: what its steps say is no permit
     new Forward(selection.next(), downstream, exchange, pool, 0, events),
+    // @ts-expect-error mcp: a message that no rule was evaluated for
+    server.send(undefined, exchange, head, dialing),
+    // @ts-expect-error mcp: that its request may go to the backend is no decision about a message
+    server.send(traffic, exchange, head, dialing),
+    // @ts-expect-error mcp: all messages of a request that the backend was not asked about
+    new McpDelivery(run, dialing).start(asked, traffic),
     // @ts-expect-error mcp: a message that may pass is not a request that may
     new Forward(message, downstream, exchange, pool, 0, events),
   ]

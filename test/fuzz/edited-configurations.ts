@@ -12,7 +12,11 @@ interface Edited {
   routes: Fields[]
   backends: Fields[]
   policies: Fields[]
+  /** Lines of comments before all, and before each list. */
   comments: number
+  gaps: number
+  /** Its routes have no hostnames: all are in one table. */
+  readonly isOfOneHost: boolean
 }
 
 /** A configuration, and as many after it as are asked for. */
@@ -25,7 +29,9 @@ export function* editedConfigurations(random: Random): Generator<string, never> 
 }
 
 function begin(random: Random): Edited {
-  const routes = Array.from({ length: 3 + random.int(5) }, (_, n) => route(random, `r${n}`))
+  const isOfOneHost = random.chance(0.4)
+  const count = 3 + random.int(isOfOneHost ? 20 : 5)
+  const routes = Array.from({ length: count }, (_, n) => route(random, `r${n}`, isOfOneHost))
   return {
     gateways: { one: gateway(random, 4101), two: gateway(random, 4102) },
     frontend: {},
@@ -33,6 +39,8 @@ function begin(random: Random): Edited {
     backends: NAMES.map((name) => backend(random, name)),
     policies: [named(random, 'p0')],
     comments: 0,
+    gaps: 0,
+    isOfOneHost,
   }
 }
 
@@ -41,19 +49,21 @@ const NAMES = ['b0', 'b1', 'b2', 'b3']
 type Edit = (random: Random, edited: Edited) => void
 
 const EDITS: readonly Edit[] = [
-  (random, { routes }) => {
-    if (routes.length > 0) routes[random.int(routes.length)] = route(random, nameIn(random, routes))
+  (random, { routes, isOfOneHost }) => {
+    const made = route(random, nameIn(random, routes), isOfOneHost)
+    if (routes.length > 0) routes[random.int(routes.length)] = made
   },
   (random, { routes }) => {
     const chosen = random.pick(routes)
     if (chosen !== undefined) chosen['policies'] = policies(random)
   },
-  (random, { routes }) => {
+  (random, { routes, isOfOneHost }) => {
     const chosen = random.pick(routes)
-    if (chosen !== undefined) chosen['hostnames'] = hostnames(random)
+    if (chosen !== undefined && !isOfOneHost) chosen['hostnames'] = hostnames(random)
   },
-  (random, { routes }) => {
-    routes.splice(random.int(routes.length + 1), 0, route(random, `n${random.int(1000)}`))
+  (random, { routes, isOfOneHost }) => {
+    const made = route(random, `n${random.int(1000)}`, isOfOneHost)
+    routes.splice(random.int(routes.length + 1), 0, made)
   },
   (random, { routes }) => void routes.splice(random.int(routes.length), 1),
   (random, { routes }) => {
@@ -87,6 +97,9 @@ const EDITS: readonly Edit[] = [
   (random, edited) => {
     edited.comments = random.int(3)
   },
+  (random, edited) => {
+    edited.gaps = random.int(3)
+  },
 ]
 
 function nameIn(random: Random, routes: readonly Fields[]): string {
@@ -110,9 +123,9 @@ function hostnames(random: Random): string[] {
   return random.some(['a.test', '*.test', '*.b.test', 'x.b.test'], random.int(3))
 }
 
-function route(random: Random, name: string): Fields {
+function route(random: Random, name: string, isOfOneHost: boolean): Fields {
   const own: Fields = { name, gateways: random.some(['one', 'two'], 1 + random.int(2)) }
-  const hosts = hostnames(random)
+  const hosts = isOfOneHost ? [] : hostnames(random)
   if (hosts.length > 0) own['hostnames'] = hosts
   own['matches'] = Array.from({ length: 1 + random.int(2) }, () => match(random))
   own['policies'] = policies(random)
@@ -209,13 +222,14 @@ function named(random: Random, name: string): Fields {
   return { name, target, policy: policies(random, 0.5) }
 }
 
-function textOf({ gateways, frontend, routes, backends, policies, comments }: Edited): string {
+function textOf(edited: Edited): string {
+  const { gateways, frontend, routes, backends, policies, comments, gaps } = edited
   const config = { adminAddr: 'off', statsAddr: 'off', readinessAddr: 'off' }
   const own = Object.keys(frontend).length === 0 ? {} : { frontendPolicies: frontend }
   const lines = Object.entries({ config, ...own, gateways, routes, backends, policies }).map(
     ([key, value]) => {
       if (!Array.isArray(value)) return `${key}: ${JSON.stringify(value)}`
-      return `${key}:\n${value.map((item) => `  - ${JSON.stringify(item)}\n`).join('')}`
+      return `${'# a comment\n'.repeat(gaps)}${key}:\n${value.map((item) => `  - ${JSON.stringify(item)}\n`).join('')}`
     },
   )
   // What is written below moves, and is the same otherwise.

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { hashOf } from '../../src/model/hash.ts'
 import type { Model } from '../../src/model/model.ts'
+import { Moves } from '../../src/model/moves.ts'
 import { reconcile } from '../../src/model/reconcile.ts'
 import { runToCompletion } from '../../src/model/steps.ts'
 import { compileProgram, retiredClusters } from '../../src/program/compile.ts'
@@ -19,6 +20,7 @@ import {
   type ListenerProgram,
   type Program,
 } from '../../src/program/program.ts'
+import { KnownItems } from '../../src/sources/file/known-items.ts'
 import { loadText } from '../../src/sources/file/load.ts'
 import { Credentials } from '../truth/credentials.ts'
 import { Random } from '../truth/random.ts'
@@ -64,37 +66,53 @@ describe('a Program after many small changes', () => {
   new Credentials().writeFiles(folder)
   after(() => rmSync(folder, { recursive: true }))
   // A file has no expressions with errors but in policies that are invalid; other sources may.
-  const load = (text: string) => {
-    const { value } = loadText(text, join(folder, 'x.yaml'), { environment: {} }).result
-    return JSON.parse(JSON.stringify(value).replaceAll(BROKEN, 'request.nothing')) as Model
-  }
+  const read = (text: string, known?: KnownItems) =>
+    loadText(text, join(folder, 'x.yaml'), { environment: {}, known }).result.value as Model
+  const load = (text: string) =>
+    JSON.parse(JSON.stringify(read(text)).replaceAll(BROKEN, 'request.nothing')) as Model
   const { numRuns, seed } = fuzz(0.03)
 
   it('does what one does that was made from scratch', async ({ mock }) => {
     // Requests say when they began.
     mock.timers.enable({ apis: ['Date'] })
-    const seen = { taken: 0, routes: 0, diagnostics: 0, compiledFresh: 0, compiled: 0 }
+    const seen = { taken: 0, routes: 0, diagnostics: 0, compiledFresh: 0, compiled: 0, moved: 0 }
     for (let run = 0; run < numRuns; run++) {
       const random = new Random(seed + run)
       const texts = editedConfigurations(random)
       const services = new Watching()
+      // As a file is read again, and as whatever else a Model may come from.
+      const known = run % 2 === 0 ? undefined : new KnownItems()
+      const loadAnew = known === undefined ? load : (text: string) => read(text)
       let program: Program | undefined
+      let served = ''
       for (let step = 0; step < 12; step++) {
         const text = texts.next().value
         const what = `seed ${seed + run}, step ${step}`
-        const model = runToCompletion(reconcile(program?.model, load(text)))
-        assert.deepEqual(model, load(text), what)
+        const again = known === undefined ? load(text) : read(text, known)
+        const moves = known?.takeMoves() ?? new Moves()
+        const model = runToCompletion(reconcile(program?.model, again, moves))
+        assert.deepEqual(model, loadAnew(text), what)
         const next = compileProgram(model, program, services)
-        if (program !== undefined) {
+        seen.moved += moves.count
+        const isRejected = program !== undefined && random.chance(0.15)
+        if (program !== undefined && isRejected) {
+          moves.undo()
+          for (const cluster of retiredClusters(next, program)) cluster.close()
+          closeKept(retiredKept(next, program))
+          assert.deepEqual(program.model, loadAnew(served), what)
+        } else if (program !== undefined) {
           for (const cluster of retiredClusters(program, next)) cluster.close()
           closeKept(retiredKept(program, next))
           seen.taken += taken(program, next)
         }
-        program = next
+        if (program === undefined || !isRejected) {
+          program = next
+          served = text
+        }
         const fresh = new Watching()
         await compare(
           { program, services },
-          { program: compileProgram(load(text), undefined, fresh), services: fresh },
+          { program: compileProgram(loadAnew(served), undefined, fresh), services: fresh },
           random,
           what,
         )
@@ -106,7 +124,8 @@ describe('a Program after many small changes', () => {
       }
     }
     // Else nothing was shown.
-    assert.ok(seen.taken > seen.routes / 4, JSON.stringify(seen))
+    assert.ok(seen.taken > seen.routes * 0.4, JSON.stringify(seen))
+    assert.ok(seen.moved > seen.routes, JSON.stringify(seen))
     assert.ok(seen.diagnostics > numRuns, JSON.stringify(seen))
     assert.ok(seen.compiled < seen.compiledFresh * 0.8, JSON.stringify(seen))
   })

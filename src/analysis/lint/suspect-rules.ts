@@ -1,4 +1,5 @@
 import { type Backend, partsOf } from '../../model/backend.ts'
+import { differenceOf } from '../../model/changed-range.ts'
 import type { Model } from '../../model/model.ts'
 import type { Attached, ValidPolicy } from '../../model/policy.ts'
 import type { Route } from '../../model/route.ts'
@@ -9,6 +10,7 @@ import {
 } from '../../policies/schema.ts'
 import { isAttached } from '../../reach/attachment.ts'
 import { kindsThat } from '../../reach/kinds.ts'
+import { backendsByName } from '../../reach/reach.ts'
 import { AUTHENTICATIONS } from './checks/never.ts'
 
 /** The part of a Model that a search for rules that never match has to look at. */
@@ -50,8 +52,9 @@ export function* suspectsOf(model: Model, before?: Model): Generator<void, Suspe
     LOOKED.delete(before)
     looked = known
     const look = routeReader(model, looked.around.listeners)
-    for (const route of routesSince(model.routes, before.routes)) forget(looked, route)
-    for (const route of routesSince(before.routes, model.routes)) {
+    const { gone, come } = differenceOf(before.routes, model.routes)
+    for (const route of gone) forget(looked, route)
+    for (const route of come) {
       yield
       note(looked, route, look(route))
     }
@@ -114,18 +117,6 @@ function count(counts: Map<AuthorizationRule, number>, rule: AuthorizationRule, 
   else counts.set(rule, sum)
 }
 
-/** Those that are new; most stay where they are, and are passed over quickly. */
-function routesSince(before: readonly Route[], now: readonly Route[]): readonly Route[] {
-  const max = Math.min(before.length, now.length)
-  let start = 0
-  while (start < max && before[start] === now[start]) start++
-  let end = 0
-  // No `at`, which is ten times as slow here, and there may be thousands.
-  while (end < max - start && before[before.length - 1 - end] === now[now.length - 1 - end]) end++
-  const known = new Set(before.slice(start, before.length - end))
-  return now.slice(start, now.length - end).filter((route) => !known.has(route))
-}
-
 /** Whether routes that both have mean the same in both. */
 function isSameAround(before: Model, now: Model): boolean {
   if (before.frontend !== now.frontend || before.gateways !== now.gateways) return false
@@ -175,7 +166,7 @@ function lookAround({ gateways, frontend }: Model): Around {
 /** How to look at one route, wherever it is attached. */
 function routeReader(model: Model, listeners: readonly HttpListener[]): (route: Route) => Found {
   const read = wordingReader()
-  const backends = new Map(model.backends.map((backend) => [backend.name, backend]))
+  const backends = backendsByName(model.backends)
   return (route) => {
     const found: Found = { suspects: new Set(), cleared: new Set() }
     for (const { gateway, listener, above } of listeners) {

@@ -6,10 +6,10 @@ const ALPHABET = './0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 /** Three bytes as four characters, the least significant bits first. */
 function encode(digest: Buffer, order: readonly (readonly number[])[]): string {
   let text = ''
-  for (const octets of order) {
+  for (const positions of order) {
     let bits = 0
-    for (const at of octets) bits = bits * 256 + (digest[at] as number)
-    for (let left = octets.length + 1; left > 0; left--) {
+    for (const at of positions) bits = bits * 256 + (digest[at] as number)
+    for (let left = positions.length + 1; left > 0; left--) {
       text += ALPHABET[bits & 63]
       bits >>>= 6
     }

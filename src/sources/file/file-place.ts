@@ -23,9 +23,10 @@ export class FilePlace implements Place {
     this.#path = path
   }
 
-  /** The same path in another document. */
-  in(document: Document): FilePlace {
-    return new FilePlace(document, this.#path)
+  /** The same path in another document, there within the item of its list with this number. */
+  in(document: Document, index: number): FilePlace {
+    const path = this.#path[1] === index ? this.#path : this.#path.with(1, index)
+    return new FilePlace(document, path)
   }
 
   get origin(): Origin {

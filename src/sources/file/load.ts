@@ -7,6 +7,7 @@ import { freeze } from '../../model/freeze.ts'
 import type { Model } from '../../model/model.ts'
 import type { Settings } from '../../model/settings.ts'
 import { runToCompletion } from '../../model/steps.ts'
+import type { Outcome } from '../source.ts'
 import type { Environment } from './expand.ts'
 import { stampOf } from './file-version.ts'
 import { candidatesFrom, type NamedFile, type ReadText } from './files.ts'
@@ -34,6 +35,8 @@ export interface Loaded {
   readonly files: readonly NamedFile[]
   /** SHA-256 of the text, in hexadecimal; undefined where it could not be read. */
   readonly digest?: string | undefined
+  /** As Update.settled. */
+  readonly settled?: (outcome: Pick<Outcome, 'isApplied'>) => void
 }
 
 /** More than this is no configuration, but a mistake. */

@@ -34,6 +34,8 @@ export interface Reading {
   readonly delegatedTo: Set<string>
   /** Called where an item depends on more than its own text and the files that it names. */
   dependsOnMore(): void
+  /** Called where an item has no name, and is called by its number. */
+  dependsOnNumber(): void
 }
 
 /** What many routes have, each once: by the name of the gateway, and of the backend. */
@@ -55,6 +57,7 @@ export function beginReading(document: Document, report: Report, files: NamedFil
     repeated,
     delegatedTo: new Set(),
     dependsOnMore() {},
+    dependsOnNumber() {},
   }
 }
 

@@ -183,7 +183,9 @@ function* each<T extends ReadItem>(
     // Its text is read here, unless it is known, and forgotten with the node.
     readItem(index, (own) => {
       isRead = true
-      return read(own, list.inner(index), `${noun}-${index}`)
+      const node = list.inner(index)
+      if (typeof node.inner('name').value !== 'string') own.dependsOnNumber()
+      return read(own, node, `${noun}-${index}`)
     })
   // Many that are known are one step. Apart from it: V8 does not optimize a loop of a generator
   // while it runs.

@@ -16,7 +16,7 @@ export class BodyReader {
   from = 0
   to = 0
   /** Bytes of data so far, without their framing. */
-  octets = 0
+  byteCount = 0
   /** What is still to come of a body whose length is known. */
   left = 0
   /** Set where names of trailers are written in lower case. */
@@ -40,7 +40,7 @@ export function beginBody(
   body.isDone = framing === 'none'
   body.from = 0
   body.to = 0
-  body.octets = 0
+  body.byteCount = 0
   body.lowersNames = lowersNames
   body.left = framing === 'length' ? length : 0
   if (framing === 'chunked') beginChunks(body.chunks, asWire)
@@ -66,12 +66,12 @@ export function readBody(
     body.isDone = chunks.isDone
     body.from = chunks.from
     body.to = chunks.to
-    body.octets = chunks.octets
+    body.byteCount = chunks.byteCount
     return behind
   }
   const length = body.framing === 'length' ? Math.min(end - at, body.left) : end - at
   body.to = at + length
-  body.octets += length
+  body.byteCount += length
   body.left -= body.framing === 'length' ? length : 0
   body.isDone = body.framing === 'length' && body.left === 0
   return body.to

@@ -53,7 +53,7 @@ export class ChunkReader {
   size = 0
   digits = 0
   /** Bytes of data so far. */
-  octets = 0
+  byteCount = 0
   /** Bytes of extensions so far, and where the reader stands in one. */
   extensions = 0
   extension: number = AT_NAME
@@ -71,7 +71,7 @@ export function beginChunks(reader: ChunkReader, asWire: boolean): void {
   reader.state = IN_SIZE
   reader.size = 0
   reader.digits = 0
-  reader.octets = 0
+  reader.byteCount = 0
   reader.extensions = 0
   reader.trailers = undefined
   reader.section = undefined
@@ -132,7 +132,7 @@ export function readChunks(
       case IN_DATA: {
         const length = Math.min(end - at, reader.size)
         reader.size -= length
-        reader.octets += length
+        reader.byteCount += length
         if (reader.size === 0) reader.state = DATA_CR
         if (!reader.asWire) return give(reader, at, at + length, at + length)
         at += length

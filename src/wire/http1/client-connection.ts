@@ -271,13 +271,13 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
 
   #readBody(bytes: Buffer, at: number, end: number): number {
     const body = this.#body
-    const before = body.octets
+    const before = body.byteCount
     const next = readBody(body, bytes, at, end)
     if (next < 0) return next
     if (body.to > body.from) {
       const piece = keepable(bytes, body.from, body.to)
       if (this.#events !== undefined) this.#lendTo(this.#events)
-      const more = this.#events?.data(piece, body.octets - before) ?? true
+      const more = this.#events?.data(piece, body.byteCount - before) ?? true
       if (!more && !body.isDone) this.pause()
     }
     if (body.isDone) this.#finish(next < end)

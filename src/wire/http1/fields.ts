@@ -244,18 +244,18 @@ export function hasBytes(
   index: number,
   bytes: Buffer,
   start: number,
-  octets: Uint8Array,
+  wanted: Uint8Array,
 ): boolean {
   const slot = index * STRIDE
   const from = fields.offsets[slot + VALUE] as number
   const to = fields.offsets[slot + VALUE_END] as number
-  return areBytes(bytes, start + from, start + to, octets)
+  return areBytes(bytes, start + from, start + to, wanted)
 }
 
 /** Bytes are much cheaper to compare than characters of strings. */
-export function areBytes(bytes: Buffer, from: number, to: number, octets: Uint8Array): boolean {
-  if (to - from !== octets.length) return false
-  for (let i = 0; i < octets.length; i++) if (bytes[from + i] !== octets[i]) return false
+export function areBytes(bytes: Buffer, from: number, to: number, wanted: Uint8Array): boolean {
+  if (to - from !== wanted.length) return false
+  for (let i = 0; i < wanted.length; i++) if (bytes[from + i] !== wanted[i]) return false
   return true
 }
 

@@ -143,10 +143,10 @@ function readHost(head: RequestHead, bytes: Buffer, start: number): number {
   const isSame = head.authority.length > 0 && hasBytes(fields, index, bytes, start, head.authority)
   if (isSame) return 1
   // A copy: a part of the head's text would keep all of that in memory.
-  const octets = Buffer.from(fieldValue(fields, index), 'latin1')
-  const authority = parseAuthority(octets.toString('latin1'))
+  const written = Buffer.from(fieldValue(fields, index), 'latin1')
+  const authority = parseAuthority(written.toString('latin1'))
   if (authority === undefined) return refuse('bad-host')
-  head.authority = octets
+  head.authority = written
   head.host = authority.host
   head.port = authority.port
   return 1

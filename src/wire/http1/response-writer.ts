@@ -140,9 +140,9 @@ export class ResponseWriter implements Leaving {
   }
 
   /** Bytes of the body; with `asWire` they have their chunk framing. False: wait for drain. */
-  write(bytes: Buffer, asWire: boolean, octets: number): boolean {
+  write(bytes: Buffer, asWire: boolean, byteCount: number): boolean {
     if (bytes.length === 0) return true
-    this.bytesSent += octets
+    this.bytesSent += byteCount
     if (this.#isChunked && !asWire) return this.#writeChunk(bytes)
     const head = this.#head
     if (head === '') return this.#lend(bytes)

@@ -81,7 +81,7 @@ export class ServerConnection implements Downstream, Timed {
   }
 
   get bytesReceived(): number {
-    return this.body.octets
+    return this.body.byteCount
   }
 
   get bytesSent(): number {
@@ -130,9 +130,9 @@ export class ServerConnection implements Downstream, Timed {
     this.#responded()
   }
 
-  write(bytes: Buffer, asWire: boolean, octets: number): boolean {
+  write(bytes: Buffer, asWire: boolean, byteCount: number): boolean {
     if (!this.#state.isExchange) return true
-    const more = this.#response.write(bytes, asWire, octets)
+    const more = this.#response.write(bytes, asWire, byteCount)
     // Only while the client takes nothing: a stream may be quiet for as long as it likes.
     if (!more || this.#ended) this.#awaitClient()
     return more
@@ -231,7 +231,7 @@ export class ServerConnection implements Downstream, Timed {
         if (next <= 0) break
         at = next
       } else if (reads === 'tunnel') {
-        this.body.octets += end - at
+        this.body.byteCount += end - at
         if (!this.#reads.pass(bytes, at, end, this.#sink)) this.socket.pause()
         at = end
       } else {
@@ -268,14 +268,14 @@ export class ServerConnection implements Downstream, Timed {
     this.#keepsAlive = true
     this.#sink = undefined
     this.deadline = this.#ended ? eventTime() + HALF_CLOSED : Number.POSITIVE_INFINITY
-    this.body.octets = 0
+    this.body.byteCount = 0
     this.#events.request(this)
   }
 
   #readBody(bytes: Buffer, at: number, end: number): number {
     const { body } = this
     const next = readBody(body, bytes, at, end)
-    if (next < 0 || body.octets > this.#limits.body) {
+    if (next < 0 || body.byteCount > this.#limits.body) {
       this.#unreadable(refusalOf(next < 0 ? next : refuse('body-too-large')))
       return -1
     }

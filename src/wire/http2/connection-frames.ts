@@ -145,8 +145,8 @@ export abstract class ConnectionFrames<Stream extends WireStream>
 
   // What streams ask for.
 
-  returnWindow(octets: number): void {
-    if (octets > 0) this.#grow(this.#window.giveBack(octets))
+  returnWindow(byteCount: number): void {
+    if (byteCount > 0) this.#grow(this.#window.giveBack(byteCount))
   }
 
   /** Whether streams hold so much that one that takes its bytes may be kept waiting. */
@@ -159,15 +159,15 @@ export abstract class ConnectionFrames<Stream extends WireStream>
     if (!this.isOver) this.#grow(this.#window.extend())
   }
 
-  #grow(octets: number): void {
-    if (octets === 0 || this.isOver) return
-    this.output.frames.windowUpdate(0, octets)
+  #grow(byteCount: number): void {
+    if (byteCount === 0 || this.isOver) return
+    this.output.frames.windowUpdate(0, byteCount)
     this.output.schedule()
   }
 
-  returnStreamWindow(stream: Stream, octets: number): void {
-    stream.window += octets
-    this.output.frames.windowUpdate(stream.id, octets)
+  returnStreamWindow(stream: Stream, byteCount: number): void {
+    stream.window += byteCount
+    this.output.frames.windowUpdate(stream.id, byteCount)
     this.output.schedule()
   }
 
@@ -300,11 +300,11 @@ export abstract class ConnectionFrames<Stream extends WireStream>
     this.output.schedule()
   }
 
-  grew(id: number, octets: number): boolean {
-    if (id === 0) return this.output.grow(octets)
+  grew(id: number, byteCount: number): boolean {
+    if (id === 0) return this.output.grow(byteCount)
     const out = this.streams.get(id)?.out
     if (out === undefined) return true
-    out.window += octets
+    out.window += byteCount
     if (out.window > LARGEST_WINDOW) return false
     this.output.pumpOne(out)
     return true

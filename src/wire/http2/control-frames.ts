@@ -41,7 +41,7 @@ export interface ControlEvents {
   /** The peer has another wish for a stream. Returns the error that this is, or NO_ERROR. */
   prioritized(id: number, value: string): number
   /** More room on the whole connection, or on a stream; false where that is more than can be. */
-  grew(id: number, octets: number): boolean
+  grew(id: number, byteCount: number): boolean
 }
 
 /**
@@ -132,13 +132,13 @@ function readSettings(
 }
 
 function readWindowUpdate(events: ControlEvents, id: number, bytes: Buffer, from: number): number {
-  const octets = bytes.readUInt32BE(from) & LARGEST_WINDOW
+  const byteCount = bytes.readUInt32BE(from) & LARGEST_WINDOW
   if (id === 0) {
-    if (octets === 0) return PROTOCOL_ERROR
-    return events.grew(0, octets) ? NO_ERROR : FLOW_CONTROL_ERROR
+    if (byteCount === 0) return PROTOCOL_ERROR
+    return events.grew(0, byteCount) ? NO_ERROR : FLOW_CONTROL_ERROR
   }
   if (events.isIdle(id)) return PROTOCOL_ERROR
-  if (octets === 0) events.failStream(id, PROTOCOL_ERROR)
-  else if (!events.grew(id, octets)) events.failStream(id, FLOW_CONTROL_ERROR)
+  if (byteCount === 0) events.failStream(id, PROTOCOL_ERROR)
+  else if (!events.grew(id, byteCount)) events.failStream(id, FLOW_CONTROL_ERROR)
   return NO_ERROR
 }

@@ -30,8 +30,8 @@ export function beginBlock(block: FieldBlock): void {
 }
 
 /** Sees to it that so many bytes can be written behind what there is. */
-export function makeRoom(block: FieldBlock, octets: number): void {
-  const wanted = block.length + octets
+export function makeRoom(block: FieldBlock, byteCount: number): void {
+  const wanted = block.length + byteCount
   if (wanted <= block.bytes.length) return
   const larger = Buffer.allocUnsafeSlow(Math.max(wanted, block.bytes.length * 2))
   block.bytes.copy(larger)

@@ -64,8 +64,8 @@ export class FrameOutput {
     this.length += 8
   }
 
-  windowUpdate(stream: number, octets: number): void {
-    this.#number(this.#begin(4, WINDOW_UPDATE, 0, stream), octets)
+  windowUpdate(stream: number, byteCount: number): void {
+    this.#number(this.#begin(4, WINDOW_UPDATE, 0, stream), byteCount)
   }
 
   reset(stream: number, code: number): void {

@@ -283,9 +283,9 @@ export class HpackDecoder {
 const NO_ENTRIES = new Int32Array(0)
 
 /** Most connections have a few short fields in their table. */
-function sizeFor(octets: number): number {
+function sizeFor(byteCount: number): number {
   let size = 512
-  while (size < octets) size *= 2
+  while (size < byteCount) size *= 2
   return size
 }
 

@@ -267,9 +267,9 @@ export class HpackEncoder {
     bytes[this.length++] = rest
   }
 
-  #reserve(octets: number): void {
-    if (this.length + octets <= this.bytes.length) return
-    const larger = Buffer.allocUnsafeSlow(Math.max(this.length + octets, this.bytes.length * 2))
+  #reserve(byteCount: number): void {
+    if (this.length + byteCount <= this.bytes.length) return
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.length + byteCount, this.bytes.length * 2))
     this.bytes.copy(larger, 0, 0, this.length)
     this.bytes = larger
     shared = larger

@@ -158,8 +158,8 @@ describe('both ways', () => {
   it('Huffman code of any bytes', () => {
     const [code, text] = [Buffer.alloc(1_000), Buffer.alloc(1_000)]
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 200 }), (octets) => {
-        const given = Buffer.from(octets).toString('latin1')
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        const given = Buffer.from(bytes).toString('latin1')
         const end = encodeHuffman(given, code, 0)
         assert.equal(end, huffmanLength(given))
         assert.equal(text.toString('latin1', 0, decodeHuffman(code, 0, end, text, 0)), given)

@@ -124,8 +124,8 @@ function isTrailers(block: FieldBlock, index: number): boolean {
   return true
 }
 
-function hasValue(block: FieldBlock, index: number, octets: Buffer): boolean {
-  return areBytes(block.bytes, valueStart(block, index), valueEnd(block, index), octets)
+function hasValue(block: FieldBlock, index: number, wanted: Buffer): boolean {
+  return areBytes(block.bytes, valueStart(block, index), valueEnd(block, index), wanted)
 }
 
 /** RFC 9113 §8.3.1 */

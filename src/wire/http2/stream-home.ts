@@ -15,8 +15,8 @@ export interface StreamHome {
   /** Opens the stream and its output; false where the connection takes no more. */
   begin(stream: ClientStream): boolean
   /** Room for as many bytes on the connection. */
-  returnWindow(octets: number): void
-  returnStreamWindow(stream: ClientStream, octets: number): void
+  returnWindow(byteCount: number): void
+  returnStreamWindow(stream: ClientStream, byteCount: number): void
   reset(stream: ClientStream, code: number): void
   /** Bytes were given to somebody who may need them for longer. */
   lent(events: ResponseEvents): void

@@ -5,9 +5,9 @@ import type { StreamOutput } from './stream-output.ts'
 /** What a stream asks of the session that it is of. */
 export interface StreamOwner {
   /** Bytes of a body were taken or thrown away: there is room for as many on the connection. */
-  returnWindow(octets: number): void
+  returnWindow(byteCount: number): void
   /** The same on a stream. */
-  returnStreamWindow(stream: ServerStream, octets: number): void
+  returnStreamWindow(stream: ServerStream, byteCount: number): void
   /** A body is waited for: what other streams hold must not keep it back. */
   extendWindow(): void
   /** What `sink` is given of bytes that were received: these, or a copy. */
