@@ -117,7 +117,10 @@ describe('a thing that is moved within its file', () => {
       assert.ok(renderOrigin(own.origin).startsWith(placeOf(`name: ${name}\n`)), name)
       const [policy] = own.policies
       assert.ok(renderOrigin(policy?.origin as never).startsWith(file))
-      const guards = effectivePolicies(model, () => 'unknown').listeners[0]?.routes
+      const unknown = Object.assign(() => 'unknown' as const, {
+        messages: () => 'unknown' as const,
+      })
+      const guards = effectivePolicies(model, unknown).listeners[0]?.routes
       const guarded = guards?.find((one) => one.route === name)?.guards.map(({ origin }) => origin)
       const at = lineOf(rule) - 2
       assert.ok(
