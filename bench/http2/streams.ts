@@ -23,7 +23,10 @@ import { type Report, ratio, type Target } from '../report.ts'
 const CONNECTIONS = 8
 /** What HTTP/2 may cost of what our own HTTP/1.1 costs. */
 const MAX_RATIO = 1.3
+/** The same where streams of one connection take turns: their pieces are shorter. */
+const MAX_TURNS_RATIO = 1.5
 const [RESPONSES, UPLOADS] = ['responses of 1 MiB', 'uploads of 1 MiB']
+const TURNS = `${UPLOADS}, 4 streams of a connection`
 const over = (version: string, what: string) => `HTTP/${version}, ${what}`
 
 /** Small requests, bodies and many streams of one connection over HTTP/2, beside other proxies. */
@@ -59,6 +62,7 @@ export async function benchStreams(
       ...every.flatMap((form) => targetsOf(form, all.get(form.name) as Medians)),
       toHttp1(byForm, RESPONSES),
       toHttp1(byForm, UPLOADS),
+      toHttp1(byForm, UPLOADS, TURNS, MAX_TURNS_RATIO),
     ],
   }
 }
@@ -102,6 +106,7 @@ export function streamForms(
     { name: over('2', RESPONSES), rounds, slice: over2(`/body/${UPLOAD}`) },
     { name: over('1.1', UPLOADS), rounds, slice: over1('/upload', script) },
     { name: over('2', UPLOADS), rounds, slice: over2('/upload', body) },
+    { name: over('2', TURNS), rounds, slice: over2('/upload', body, CONNECTIONS / 4, 4) },
     {
       name: '1,000 streams on one connection',
       rounds,
@@ -112,17 +117,22 @@ export function streamForms(
 }
 
 /** The median of the ratios within each round, and their range. */
-function toHttp1(all: ReadonlyMap<string, Rounds>, what: string): Target {
-  const costs = (version: string) =>
-    (all.get(over(version, what))?.get('portcullis') ?? []).map(({ user, kernel }) => user + kernel)
-  const before = costs('1.1')
-  const ratios = costs('2').map((cost, round) => cost / (before[round] ?? Number.NaN))
+function toHttp1(
+  all: ReadonlyMap<string, Rounds>,
+  what: string,
+  own = what,
+  max: number = MAX_RATIO,
+): Target {
+  const costs = (version: string, load: string) =>
+    (all.get(over(version, load))?.get('portcullis') ?? []).map(({ user, kernel }) => user + kernel)
+  const before = costs('1.1', what)
+  const ratios = costs('2', own).map((cost, round) => cost / (before[round] ?? Number.NaN))
   const measured = figure(ratios).median
   const range = `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`
   return {
-    what: `CPU, ${what} over HTTP/2, to our own HTTP/1.1`,
-    wanted: `≤ ${MAX_RATIO} x`,
+    what: `CPU, ${own} over HTTP/2, to our own HTTP/1.1`,
+    wanted: `≤ ${max} x`,
     measured: `${ratio(measured)} (${range})`,
-    met: measured <= MAX_RATIO,
+    met: measured <= max,
   }
 }

@@ -4,7 +4,8 @@ const NO_BYTES = Buffer.alloc(0)
 
 interface Piece {
   readonly bytes: Buffer
-  readonly isLent: boolean
+  /** The number of the buffer that it is in, or -1: it is a copy. */
+  readonly buffer: number
 }
 
 /**
@@ -16,17 +17,17 @@ export class HeldBody {
   length = 0
   /** How many pieces are in buffers that somebody lent. */
   lent = 0
-  /** Whether the last piece that was taken is in one of those. */
-  wasLent = false
+  /** In which of those the last piece is that was taken; -1: in none. */
+  buffer = -1
   // Most bodies are never held.
   #pieces: Piece[] | undefined = undefined
   /** Behind the pieces: each may have one byte, and they wait together, not one by one. */
   #tail: HeldBytes | undefined = undefined
 
-  /** `isLent`: nobody writes to it before `lent` says so; else it is copied. */
-  hold(bytes: Buffer, isLent: boolean): void {
+  /** `buffer`: nobody writes to the one of this number before `lent` says so; -1: it is copied. */
+  hold(bytes: Buffer, buffer: number): void {
     this.length += bytes.length
-    if (!isLent) {
+    if (buffer < 0) {
       this.#tail ??= new HeldBytes()
       const tail = this.#tail
       tail.hold(tail.length === 0 ? Buffer.from(bytes) : tail.join(bytes), 0)
@@ -34,9 +35,8 @@ export class HeldBody {
     }
     this.#pieces ??= []
     const before = this.#tail?.take()
-    if (before !== undefined && before.length > 0)
-      this.#pieces.push({ bytes: before, isLent: false })
-    this.#pieces.push({ bytes, isLent: true })
+    if (before !== undefined && before.length > 0) this.#pieces.push({ bytes: before, buffer: -1 })
+    this.#pieces.push({ bytes, buffer })
     this.lent++
   }
 
@@ -44,8 +44,8 @@ export class HeldBody {
   take(): Buffer {
     const piece = this.#pieces?.shift()
     const bytes = piece?.bytes ?? this.#tail?.take() ?? NO_BYTES
-    this.wasLent = piece?.isLent === true
-    if (this.wasLent) this.lent--
+    this.buffer = piece?.buffer ?? -1
+    if (this.buffer >= 0) this.lent--
     this.length -= bytes.length
     return bytes
   }

@@ -110,3 +110,39 @@ it('two buffers are enough where each read is written before the next one comes'
   }
   assert.ok(used.size <= 2, `${used.size} buffers`)
 })
+
+it('takes back the buffers that nobody needs any longer, while later ones are needed', () => {
+  const reads = new LentReads()
+  const own = { since: Number.POSITIVE_INFINITY, received: [] as Buffer[] }
+  reads.use({
+    receive: (bytes, from, to) => void own.received.push(keepable(bytes, from, to)),
+    needsBytes: () => true,
+    neededSince: () => own.since,
+  })
+  let buffer = read(reads, reads.next(), 8_192, 1)
+  const used = new Set<ArrayBufferLike>()
+  for (let turn = 2; turn < 80; turn++) {
+    used.add(buffer.buffer)
+    const given = own.received.length
+    // Streams that take turns: there is always one that has not written what it got last.
+    own.since = reads.buffers - 3
+    buffer = read(reads, buffer, buffer.length, turn)
+    for (let at = Math.max(0, given - 3); at <= given; at++)
+      assert.ok(own.received[at]?.every((byte) => byte === at + 1))
+  }
+  assert.ok(used.size <= 6, `${used.size} buffers`)
+})
+
+it('says when so much is lent out that more should be copied, and when no longer', () => {
+  const reads = new LentReads()
+  const own = { since: 0 }
+  reads.use({ receive: () => {}, needsBytes: () => true, neededSince: () => own.since })
+  let buffer = read(reads, reads.next(), 8_192, 1)
+  assert.equal(reads.isScarce, false)
+  for (let turn = 0; turn < 20; turn++) buffer = read(reads, buffer, buffer.length, 2)
+  assert.equal(reads.isScarce, true)
+  own.since = Number.POSITIVE_INFINITY
+  read(reads, buffer, 1, 3)
+  assert.equal(reads.isScarce, false)
+  reads.close()
+})

@@ -5,6 +5,7 @@
 import { Buffer } from 'node:buffer'
 import { connect, type NetConnectOpts, type Socket } from 'node:net'
 import { beginEvent, endEvent } from './event-clock.ts'
+import { leaveGathered } from './gathered-writes.ts'
 import { onlyNew, readInto } from './user-buffer.ts'
 
 /** What most responses fit in; each connection to a backend has one of these. */
@@ -17,16 +18,28 @@ const SHARED = Buffer.allocUnsafeSlow(16_384)
 /** For bodies. Fewer and larger reads are cheaper than many small ones. */
 const LARGE = 131_072
 /** Large buffers that are kept for the next body; more are left to the garbage collector. */
-const MAX_KEPT = 16
+const MAX_KEPT = 32
 /** Large buffers of one connection whose bytes are on their way. */
-const MAX_LENT = 8
+const MAX_LENT = 16
+/** From so many on they are scarce, of one connection and of all. */
+const SCARCE = 12
+const SCARCE_OF_ALL = 128
 /** Bytes that one record of TLS has at most. */
 const RECORD = 16_384
 
 /** Idle connections to backends that have a large buffer, since their last response needed one. */
 const MAX_RESTING = 64
 
+const ALL = Number.POSITIVE_INFINITY
+
+/** A buffer whose bytes are on their way. */
+interface Lent {
+  readonly buffer: Buffer
+  readonly number: number
+}
+
 const kept: Buffer[] = []
+let lentOfAll = 0
 let resting = 0
 
 /** Whoever reads. */
@@ -36,8 +49,13 @@ export interface Reader {
    * then. In the buffer that all clients share it never is for longer: see `keepable`.
    */
   receive(bytes: Buffer, from: number, to: number): void
-  /** Whether something of what it has received is still needed: held back, or not yet written. */
+  /**
+   * Whether something of what it has received is still needed: held back, or not yet written. With
+   * `neededSince` that is asked of the buffer that is read to now alone.
+   */
   needsBytes(): boolean
+  /** Of the buffers that are needed the oldest, by `LentReads.buffers`; Infinity: none is. */
+  neededSince?(): number
 }
 
 /**
@@ -58,7 +76,9 @@ export class LentReads {
   /** Whether it is one of those that rest with a large buffer. */
   #isCounted = false
   #isClosed = false
-  readonly #lent: Buffer[] = []
+  readonly #lent: Lent[] = []
+  /** How many buffers it has read to: the number of the one at hand. */
+  buffers = 0
   /** Somebody has bytes of the buffer at hand, and nobody will say when it is free. */
   #isForgotten = false
   /** Set when a body ends: the next read is that of a head. */
@@ -91,7 +111,7 @@ export class LentReads {
 
   received(length: number): void {
     // Right after a read its bytes are on their way, by TLS always: now those before may have left.
-    if (this.#lent.length > 0 && this.#reader?.needsBytes() !== true) this.recover()
+    if (this.#lent.length > 0) this.#recover()
     this.#filled += length
     this.#received += length
     if (!this.#gathers || this.#buffer.length !== LARGE) this.flush()
@@ -112,6 +132,7 @@ export class LentReads {
       this.#reader?.receive(this.#buffer, from, to)
     } finally {
       endEvent()
+      leaveGathered()
     }
   }
 
@@ -133,23 +154,36 @@ export class LentReads {
     this.isResting = false
     this.#filled = 0
     this.#delivered = 0
-    if (!isNeeded) this.recover()
+    if (this.#lent.length > 0) this.#recover()
     const isFree = this.#buffer === SHARED || !(isNeeded || this.#isForgotten)
     if (!isFree || wantsLarge !== isLarge) {
       this.#retire(isNeeded)
+      this.buffers++
       this.#buffer = wantsLarge ? (kept.pop() ?? allocate(LARGE)) : this.#small()
     }
     return this.#buffer
   }
 
-  /** Everything that was received is written: what was lent out is free again. */
-  recover(): void {
-    for (const buffer of this.#lent) keep(buffer)
-    this.#lent.length = 0
+  /** Whether so much is lent out that what is not long should rather be copied. */
+  get isScarce(): boolean {
+    return this.#lent.length >= SCARCE || lentOfAll >= SCARCE_OF_ALL
+  }
+
+  /** What was lent out and is written is free again. */
+  #recover(): void {
+    const reader = this.#reader
+    const lent = this.#lent
+    const since = reader?.neededSince?.() ?? (reader?.needsBytes() === true ? 0 : ALL)
+    let freed = 0
+    for (; freed < lent.length && (lent[freed] as Lent).number < since; freed++)
+      keep((lent[freed] as Lent).buffer)
+    lentOfAll -= freed
+    if (freed > 0) lent.splice(0, freed)
   }
 
   /** What is lent out is left to itself: nobody will say when it is free. */
   forget(): void {
+    lentOfAll -= this.#lent.length
     this.#lent.length = 0
     this.#isForgotten = true
   }
@@ -166,7 +200,10 @@ export class LentReads {
     this.#isForgotten = false
     if (this.#buffer.length !== LARGE || isForgotten) return
     if (!isNeeded) keep(this.#buffer)
-    else if (this.#lent.length < MAX_LENT) this.#lent.push(this.#buffer)
+    else if (this.#lent.length < MAX_LENT) {
+      this.#lent.push({ buffer: this.#buffer, number: this.buffers })
+      lentOfAll++
+    }
   }
 
   /**

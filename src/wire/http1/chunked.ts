@@ -2,6 +2,7 @@
 // Guarded by bench/http1-body.ts; equals test/fuzz/http1-body.plain.ts on any input.
 // Liberties: one object for all bodies of a connection; a range is two numbers.
 
+import type { BodySink } from '../streams.ts'
 import {
   BACKSLASH,
   CR,
@@ -266,8 +267,22 @@ export function chunkHead(size: number): string {
   return `${size.toString(16)}\r\n`
 }
 
-/** A chunk with its framing, as a buffer of its own. */
-export function chunkOf(bytes: Buffer): Buffer {
+const SHORT_CHUNK = 2_048
+const CHUNK_END_BYTES = Buffer.from(CHUNK_END)
+
+/**
+ * A chunk with its framing. What is long stays where it is: to copy it would be cheap, but not the
+ * memory for it, which large bodies would have the garbage collector look for all the time.
+ */
+export function writeChunked(sink: BodySink, bytes: Buffer): boolean {
+  if (bytes.length <= SHORT_CHUNK) return sink.write(chunkOf(bytes))
+  const head = sink.write(Buffer.from(chunkHead(bytes.length), 'latin1'))
+  const data = sink.write(bytes)
+  return sink.write(CHUNK_END_BYTES) && data && head
+}
+
+/** In one buffer. */
+function chunkOf(bytes: Buffer): Buffer {
   const head = chunkHead(bytes.length)
   const chunk = Buffer.allocUnsafe(head.length + bytes.length + CHUNK_END.length)
   chunk.write(head, 0, 'latin1')

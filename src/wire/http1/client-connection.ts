@@ -5,6 +5,7 @@ import { Buffer } from 'node:buffer'
 import type { Socket } from 'node:net'
 import type { Deadlines, Timed } from '../deadlines.ts'
 import { eventTime } from '../event-clock.ts'
+import { gatherWrites } from '../gathered-writes.ts'
 import { HeldBytes } from '../held-bytes.ts'
 import { keepable, type LentReads, lentReadsOf, type Reader } from '../lent-reads.ts'
 import { ShortWrites } from '../short-writes.ts'
@@ -116,7 +117,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
         return true
       }
       this.#leaveWithMore()
-    }
+    } else if (bytes.length < GATHERED) gatherWrites(this.socket)
     return this.#took(this.socket.write(bytes))
   }
 
@@ -127,7 +128,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
 
   /** Both in one write. */
   #leaveWithMore(): void {
-    corkForNow(this.socket)
+    gatherWrites(this.socket)
     this.leave()
   }
 
@@ -351,6 +352,8 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
   }
 }
 
+/** Pieces of a body that are shorter leave together with those that come at the same time. */
+const GATHERED = 65_536
 /** Bytes of a body that are copied behind the head, so that both are one write. */
 const SHORT_BODY = 4_096
 
@@ -363,14 +366,4 @@ function joined(head: string, body: Buffer): Buffer {
 
 function leaveUnlessWhole(connection: ClientConnection): void {
   connection.leaveUnlessWhole()
-}
-
-/** Until all that runs now is over. */
-function corkForNow(socket: Socket): void {
-  socket.cork()
-  process.nextTick(uncork, socket)
-}
-
-function uncork(socket: Socket): void {
-  socket.uncork()
 }

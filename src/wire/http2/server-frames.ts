@@ -29,8 +29,22 @@ import { StreamPool } from './stream-pool.ts'
 
 /** Bytes of a body that are copied rather than lent: a few must not keep a large buffer away. */
 const SHORT = 2_048
+/** So many may keep one away for a while, as long as there are others: streams come in turns. */
+const MIDDLE = 8_192
 /** As many are worth a buffer of their own, even if whoever has them needs them for long. */
 const LONG = 32_768
+
+/** Bytes that a stream was lent. */
+interface Loan {
+  sink: BodySink
+  /** The numbers of the first buffer that may be needed, and of the last. */
+  since: number
+  last: number
+}
+
+function isRepaid(stream: ServerStream, sink: BodySink): boolean {
+  return stream.held.lent === 0 && sink.hasWritten?.() === true
+}
 
 /** What frames of a client do to streams; how its connection lives and ends: ./server.ts. */
 export abstract class ServerFrames
@@ -47,7 +61,7 @@ export abstract class ServerFrames
   /** With their heads. */
   protected readonly pool: StreamPool<ServerStream> = new StreamPool()
   /** Who got bytes that they may still need. */
-  readonly #borrowers = new Map<ServerStream, BodySink>()
+  readonly #loans = new Map<ServerStream, Loan>()
 
   constructor(
     socket: Socket,
@@ -69,16 +83,30 @@ export abstract class ServerFrames
   abstract receive(bytes: Buffer, from?: number, to?: number): void
 
   needsBytes(): boolean {
-    for (const [stream, sink] of this.#borrowers)
-      if (stream.held.lent === 0 && sink.hasWritten?.() === true) this.#borrowers.delete(stream)
-    return this.#borrowers.size > 0
+    const buffer = this.reads?.buffers
+    for (const [stream, { sink, last }] of this.#loans)
+      if (last === buffer && !isRepaid(stream, sink)) return true
+    return false
   }
 
-  holds(stream: ServerStream, bytes: Buffer): boolean {
+  neededSince(): number {
+    let since = Number.POSITIVE_INFINITY
+    for (const [stream, loan] of this.#loans) {
+      if (isRepaid(stream, loan.sink)) this.#loans.delete(stream)
+      else if (loan.since < since) since = loan.since
+    }
+    return since
+  }
+
+  holds(stream: ServerStream, bytes: Buffer): number {
+    const { reads } = this
     if (this.isWindowScarce() && this.#hasReader()) this.extendWindow()
-    if (bytes.length < LONG || this.reads?.isLending !== true) return false
-    if (!this.#borrowers.has(stream)) this.#borrowers.set(stream, NOWHERE)
-    return true
+    if (reads?.isLending !== true || bytes.length < (reads.isScarce ? LONG : MIDDLE)) return -1
+    const loan = this.#loans.get(stream)
+    const { buffers } = reads
+    if (loan !== undefined) loan.last = buffers
+    else this.#loans.set(stream, { sink: NOWHERE, since: buffers, last: buffers })
+    return buffers
   }
 
   /** Whether the body of a stream is taken as it comes. */
@@ -88,18 +116,27 @@ export abstract class ServerFrames
   }
 
   /**
-   * A sink that has not written what it got before gets a copy of what is not long: else each of
-   * its pieces could keep a large buffer away from everyone.
+   * A sink that has not written what it got before gets a copy of what is not long, if much is lent
+   * out: else each of its pieces could keep a large buffer away from everyone.
    */
-  lend(stream: ServerStream, bytes: Buffer, sink: BodySink): Buffer {
+  lend(stream: ServerStream, bytes: Buffer, sink: BodySink, buffer?: number): Buffer {
     const { reads } = this
     if (reads?.isLending !== true) return bytes
     const { length } = bytes
     if (sink.hasWritten === undefined || length < SHORT) return Buffer.from(bytes)
-    if (length < LONG && !sink.hasWritten()) return Buffer.from(bytes)
-    const before = this.#borrowers.get(stream)
-    if (before !== undefined && before !== sink && before.hasWritten?.() !== true) reads.forget()
-    this.#borrowers.set(stream, sink)
+    const isBehind = !sink.hasWritten()
+    if (isBehind && length < (reads.isScarce ? LONG : MIDDLE)) return Buffer.from(bytes)
+    const loan = this.#loans.get(stream)
+    const last = buffer ?? reads.buffers
+    if (loan === undefined) {
+      this.#loans.set(stream, { sink, since: last, last })
+      return bytes
+    }
+    if (loan.sink !== sink && loan.sink.hasWritten?.() !== true) reads.forget()
+    loan.sink = sink
+    // What it got before is written, and what it holds came later.
+    if (!isBehind) loan.since = last
+    if (last > loan.last) loan.last = last
     return bytes
   }
 
@@ -217,11 +254,11 @@ export abstract class ServerFrames
   }
 
   protected removed(stream: ServerStream): void {
-    const borrower = this.#borrowers.get(stream)
-    if (borrower !== undefined) {
-      this.#borrowers.delete(stream)
+    const loan = this.#loans.get(stream)
+    if (loan !== undefined) {
+      this.#loans.delete(stream)
       // Its exchange is over, and nobody will say when what it got is free.
-      if (stream.held.lent > 0 || borrower.hasWritten?.() !== true) this.reads?.forget()
+      if (!isRepaid(stream, loan.sink)) this.reads?.forget()
     }
     if (!stream.isFinished) return
     stream.gone('over')

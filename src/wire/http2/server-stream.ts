@@ -2,7 +2,7 @@
 // Liberties: the head of a response is encoded when its first bytes leave, from where it was read.
 
 import type { Downstream, DownstreamEvents } from '../downstream.ts'
-import { chunkOf, LAST_CHUNK } from '../http1/chunked.ts'
+import { LAST_CHUNK, writeChunked } from '../http1/chunked.ts'
 import { type FieldLines, type NameSet, NO_LINES } from '../http1/field-lines.ts'
 import { type Fields, joinedValue } from '../http1/fields.ts'
 import type { RequestHead } from '../http1/head.ts'
@@ -99,7 +99,7 @@ export class ServerStream extends ServerStreamState implements Downstream, WireS
     this.isPaused = false
     const { held } = this
     while (held.length > 0 && !this.isPaused && !this.#awaitsTunnel)
-      this.#deliver(held.take(), !held.wasLent)
+      this.#deliver(held.take(), held.buffer)
     if (this.isPaused || this.isGone) return
     this.#returnWindow()
     if (!this.isOver) this.#awaitClient()
@@ -226,7 +226,7 @@ export class ServerStream extends ServerStreamState implements Downstream, WireS
       this.#owner.returnWindow(length)
       this.#reset(PROTOCOL_ERROR, 'truncated-body')
     } else if (this.isOver) this.#discard(length)
-    else if (this.awaitsBody) this.#deliver(more, false)
+    else if (this.awaitsBody) this.#deliver(more, undefined)
     else this.held.hold(more, this.#owner.holds(this, more))
   }
 
@@ -274,8 +274,8 @@ export class ServerStream extends ServerStreamState implements Downstream, WireS
     this.#stop(reason)
   }
 
-  /** `isOwn`: nobody else has them. */
-  #deliver(bytes: Buffer, isOwn: boolean): void {
+  /** `buffer`: of what was held, the number of the one that it is in; -1: nobody else has it. */
+  #deliver(bytes: Buffer, buffer: number | undefined): void {
     const sink = this.sink
     const { length } = bytes
     this.received += length
@@ -286,8 +286,8 @@ export class ServerStream extends ServerStreamState implements Downstream, WireS
       this.#unreadable('body-too-large')
       return
     }
-    const own = isOwn || this.asWire ? bytes : this.#owner.lend(this, bytes, sink)
-    if (!sink.write(this.asWire ? chunkOf(own) : own)) this.isPaused = true
+    const own = buffer === -1 ? bytes : this.#owner.lend(this, bytes, sink, buffer)
+    if (!(this.asWire ? writeChunked(sink, own) : sink.write(own))) this.isPaused = true
     if (this.isOver) return
     if (this.isPaused) this.isFlowing = false
     else this.#returnWindow()
