@@ -8,6 +8,8 @@ export interface Attack {
   readonly backendOf?: (host: string) => object
   /** It reads the same without `policies`: what that alone costs is told apart. */
   readonly isReadAnyway?: true
+  /** What costs is the response of a server, which the sender does not control: it must not hold up others. */
+  readonly isOfServer?: true
   readonly path?: string
   readonly body?: string | Uint8Array
   readonly headers?: Readonly<Record<string, string>>

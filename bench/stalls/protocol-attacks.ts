@@ -139,6 +139,7 @@ export const PROTOCOL_ATTACKS: readonly Attack[] = [
   ]),
   {
     name: 'a list of 10,000 tools, filtered',
+    isOfServer: true,
     backendOf: (host) => ({
       ...toolsAt('/list')(host),
       policies: { mcpAuthorization: { rules: [{ deny: "mcp.tool.name.endsWith('7')" }] } },
