@@ -13,6 +13,7 @@ import {
 import type { Metrics } from '../telemetry/metrics.ts'
 import { Milliseconds } from '../telemetry/time-text.ts'
 import type { AccessRecord } from './access-record.ts'
+import { genAiSeries } from './gen-ai-series.ts'
 import type { RequestState } from './request-state.ts'
 
 /* What is counted and logged of calls to models, beside what is of all requests. */
@@ -40,20 +41,21 @@ export function countCall(metrics: Metrics, state: RequestState, now: number): v
   const labels = { route: route?.name || 'none', provider, model: call.modelLabel }
   const operation = OPERATIONS[call.endpoint.operation]
   metrics.counter(llmRequests).of(labels).at(operation, outcomeOf(state)).inc()
-  metrics
-    .histogram(llmRequestDuration)
-    .of(labels)
-    .at()
-    .observe((now - sentAt) / 1000)
+  const standard = genAiSeries(metrics, operation, call.providerName || 'none', call.modelLabel)
+  const duration = (now - sentAt) / 1000
+  metrics.histogram(llmRequestDuration).of(labels).at().observe(duration)
+  standard.duration.at().observe(duration)
   const { usage } = response.summary
   const { firstTokenAt } = response
   if (firstTokenAt > 0) {
     const first = (firstTokenAt - sentAt) / 1000
     metrics.histogram(llmTimeToFirstToken).of(labels).at().observe(first)
+    standard.timeToFirstToken.at().observe(first)
     const later = (usage?.output ?? 0) - 1
     if (later > 0) {
       const each = (now - firstTokenAt) / 1000 / later
       metrics.histogram(llmTimePerOutputToken).of(labels).at().observe(each)
+      standard.timePerOutputToken.at().observe(each)
     }
   }
   if (usage === undefined) return
@@ -64,6 +66,8 @@ export function countCall(metrics: Metrics, state: RequestState, now: number): v
   if (cacheRead > 0) tokens.at('input', 'read').inc(cacheRead)
   if (cacheWrite > 0) tokens.at('input', 'write').inc(cacheWrite)
   tokens.at('output', 'none').inc(output)
+  standard.input.at().observe(input)
+  standard.output.at().observe(output)
   countCost(metrics, labels, call)
 }
 
