@@ -4,6 +4,8 @@ import {
   llmBudgetDecisions,
   llmCost,
   llmCostLookups,
+  llmFailovers,
+  llmGuardChecks,
   llmRequestDuration,
   llmRequests,
   llmTimePerOutputToken,
@@ -35,6 +37,10 @@ export function countCall(metrics: Metrics, state: RequestState, now: number): v
   const response = call?.response
   for (const { policy, measure, outcome } of call?.budgetDecisions ?? []) {
     metrics.counter(llmBudgetDecisions).of({ policy }).at(measure, outcome).inc()
+  }
+  for (const { policy, phase, outcome } of call?.guardChecks.values() ?? []) {
+    if (outcome === undefined) continue
+    metrics.counter(llmGuardChecks).of({ policy }).at(phase, outcome).inc()
   }
   if (call === undefined || response === undefined || sentAt === 0) return
   const provider = selection?.chosen?.provider ?? 'none'
@@ -69,6 +75,21 @@ export function countCall(metrics: Metrics, state: RequestState, now: number): v
   standard.input.at().observe(input)
   standard.output.at().observe(output)
   countCost(metrics, labels, call)
+}
+
+/** Counts the providers that another one was asked instead of, be it for a call that is read or not. */
+export function countFailovers(
+  metrics: Metrics,
+  { selection, exchange, failovers, route: own }: RequestState,
+): void {
+  const failed = metrics.counter(llmFailovers)
+  const route = own?.name || 'none'
+  for (const { provider, reason } of failovers) failed.of({ route, provider }).at(reason).inc()
+  if (selection?.chosen === undefined) return
+  for (const { provider, isSkipped } of exchange.decisions) {
+    if (isSkipped !== true || provider === undefined) continue
+    failed.of({ route, provider }).at('authorization').inc()
+  }
 }
 
 function countCost(

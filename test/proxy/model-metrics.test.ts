@@ -5,7 +5,8 @@ import { type ModelProvider, startModelProvider } from './model-provider.ts'
 import { type Running, startRunning } from './running.ts'
 import { until } from './whole-gateway.ts'
 
-let anthropic: ModelProvider
+let first: ModelProvider
+let second: ModelProvider
 let running: Running
 let port = 0
 
@@ -31,32 +32,45 @@ async function message(body: object): Promise<number> {
   return answer.status
 }
 
+interface Served {
+  readonly policies?: object
+  /** Of providers, by name. */
+  readonly rules?: Readonly<Record<string, object>>
+}
+
+/** Two providers, the second for when the first does not serve. */
+function configOf({ policies = {}, rules = {} }: Served = {}): string {
+  const groups = [
+    { name: 'first', of: first },
+    { name: 'second', of: second },
+  ].map(({ name, of }) => ({
+    providers: [
+      {
+        name,
+        provider: { anthropic: {} },
+        hostOverride: `127.0.0.1:${of.port}`,
+        policies: { backendAuth: { key: 'sk-provider' }, ...rules[name] },
+      },
+    ],
+  }))
+  return sections({
+    gateways: { default: { port } },
+    backends: [{ name: 'models', ai: { groups }, policies }],
+    routes: [{ name: 'chat', backends: [{ backend: 'models' }] }],
+  })
+}
+
 describe('metrics of models, as they are scraped', () => {
   before(async () => {
-    anthropic = await startModelProvider('anthropic')
+    first = await startModelProvider('anthropic')
+    second = await startModelProvider('anthropic')
     port = await free()
-    running = await startRunning(
-      sections({
-        gateways: { default: { port } },
-        backends: [
-          {
-            name: 'models',
-            ai: {
-              name: 'main',
-              provider: { anthropic: {} },
-              hostOverride: `127.0.0.1:${anthropic.port}`,
-            },
-            policies: { backendAuth: { key: 'sk-provider' } },
-          },
-        ],
-        routes: [{ name: 'chat', backends: [{ backend: 'models' }] }],
-      }),
-    )
+    running = await startRunning(configOf())
   })
 
   after(async () => {
     await running?.stop()
-    await anthropic.close()
+    for (const provider of [first, second]) await provider.close()
   })
 
   it('have the names that OpenTelemetry gave them, too', async () => {
@@ -79,5 +93,88 @@ describe('metrics of models, as they are scraped', () => {
       assert.equal(await running.metric(series), sum)
     }
     assert.match(await running.metrics(), /^# TYPE gen_ai_client_token_usage histogram$/m)
+  })
+
+  describe('count failovers', () => {
+    const failovers = (reason: string) =>
+      running.metric(
+        `portcullis_llm_failovers_total{route="chat",provider="first",reason="${reason}"}`,
+      )
+
+    for (const [reason, behaviour] of [
+      ['status', { status: 500 }],
+      ['rate-limited', { status: 429 }],
+      ['reset', { dies: 'at-once' }],
+    ] as const) {
+      it(`by the reason: ${reason}`, async () => {
+        await running.reload(configOf())
+        first.behaviour = behaviour
+        assert.equal(await message(MESSAGE), 200)
+        await until(reason, async () => (await failovers(reason)) === 1)
+        first.behaviour = {}
+      })
+    }
+
+    it('of providers that a rule denies', async () => {
+      const denied = { authorization: { rules: [{ deny: 'true' }] } }
+      await running.reload(configOf({ rules: { first: denied } }))
+      assert.equal(await message(MESSAGE), 200)
+      await until('the denial', async () => (await failovers('authorization')) === 1)
+    })
+
+    it('only if another provider is asked', async () => {
+      const denied = { authorization: { rules: [{ deny: 'true' }] } }
+      await running.reload(configOf({ rules: { second: denied } }))
+      const before = await failovers('status')
+      const calls = 'portcullis_llm_requests_total'
+      const counted = await running.total(calls)
+      first.behaviour = { status: 500 }
+      assert.equal(await message(MESSAGE), 500)
+      first.behaviour = {}
+      await until('the call', async () => (await running.total(calls)) === counted + 1)
+      assert.equal(await failovers('status'), before)
+    })
+  })
+
+  describe('count what guards came to', () => {
+    const rules = [{ pattern: 'secret', name: 'SECRET' }]
+    const said = (content: string) => ({ ...MESSAGE, messages: [{ role: 'user', content }] })
+    const checks = async (phase: string, outcome: string) => {
+      const scraped = await running.metrics()
+      const labels = `phase="${phase}",outcome="${outcome}"}`
+      const lines = scraped
+        .split('\n')
+        .filter((line) => line.startsWith('portcullis_llm_guard_checks_total{'))
+      return lines
+        .filter((line) => line.includes(labels))
+        .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+    }
+
+    it('for requests and responses, streamed or not', async () => {
+      const guardrails = {
+        request: [{ regex: { rules } }],
+        response: [{ regex: { action: 'reject', rules: [{ pattern: 'never said' }] } }],
+      }
+      await running.reload(configOf({ policies: { guardrails } }))
+      assert.equal(await message(said('nothing')), 200)
+      assert.equal(await message({ ...said('a secret'), stream: true }), 200)
+      await until('both', async () => (await checks('response', 'passed')) === 2)
+      assert.equal(await checks('request', 'passed'), 1)
+      assert.equal(await checks('request', 'masked'), 1)
+    })
+
+    it('for calls that they reject, and that reach nobody', async () => {
+      const guardrails = { request: [{ regex: { action: 'reject', rules } }] }
+      await running.reload(configOf({ policies: { guardrails } }))
+      assert.equal(await message(said('a secret')), 403)
+      await until('the rejection', async () => (await checks('request', 'rejected')) === 1)
+    })
+
+    it('for services that do not respond', async () => {
+      const webhook = { target: { host: '127.0.0.1:1' } }
+      await running.reload(configOf({ policies: { guardrails: { request: [{ webhook }] } } }))
+      assert.equal(await message(said('nothing')), 503)
+      await until('the failure', async () => (await checks('request', 'error')) === 1)
+    })
   })
 })

@@ -115,13 +115,13 @@ export const llmFailovers = defineCounter({
     label('reason', 'why this provider was not used', [
       'connect',
       'timeout',
+      'reset',
       'rate-limited',
       'status',
       'authorization',
       'unhealthy',
     ]),
   ],
-  isPlanned: true,
 })
 
 export const llmBudgetDecisions = defineCounter({
@@ -136,13 +136,12 @@ export const llmBudgetDecisions = defineCounter({
 
 export const llmGuardChecks = defineCounter({
   name: 'portcullis_llm_guard_checks_total',
-  help: 'Prompts and responses that a guard inspected.',
+  help: 'Prompts and responses that a guard inspected, by what became of them.',
   labels: [
     POLICY,
     label('phase', 'what was inspected', ['request', 'response']),
     label('outcome', 'the result', ['passed', 'masked', 'rejected', 'error']),
   ],
-  isPlanned: true,
 })
 
 export const LLM: MetricGroup = {
