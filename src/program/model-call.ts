@@ -74,7 +74,6 @@ export class ModelCall {
 
   /** The members of the request that guards changed; undefined: no service was asked. */
   #guarded: Readonly<Record<string, unknown>> | undefined
-
   readonly guardChecks: GuardChecks = new Map()
   /** What it cost; undefined until it is over, or if no provider told its usage. */
   priced: PricedCall | undefined = undefined
