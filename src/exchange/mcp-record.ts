@@ -32,6 +32,8 @@ export class McpRecord {
   /** Undefined until it is known. */
   outcome: McpOutcome | undefined = undefined
   readonly hidden: HiddenItems[] = []
+  /** Of each message of a batch; this one is of none then. */
+  batch: readonly McpRecord[] = []
 
   hide({ target, kind, reason }: Omit<HiddenItems, 'count'>): void {
     const known = this.hidden.find(

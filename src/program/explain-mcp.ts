@@ -5,10 +5,13 @@ import type { McpMessage } from '../protocols/mcp/attributes.ts'
 import { isObject } from '../protocols/mcp/message.ts'
 import { methodOf } from '../protocols/mcp/methods.ts'
 import { Names } from '../protocols/mcp/names.ts'
+import { BATCH_REVISIONS } from '../protocols/mcp/revisions.ts'
 import {
+  isBatch,
   isOfOldTransport,
   NOT_ALLOWED,
   readPost,
+  readPosts,
   rejectedRequest,
   unacceptedStream,
   withoutSession,
@@ -56,6 +59,12 @@ export function explainMessage(
   if (method !== 'POST') return { late: NOT_ALLOWED }
   if (body === undefined) {
     return mcp.isGuarded ? { unknown: 'the message is unknown because no body was given' } : {}
+  }
+  const version = headers.get('mcp-protocol-version')
+  if (!isOld && isBatch(request) && (version === undefined || BATCH_REVISIONS.includes(version))) {
+    const messages = readPosts(request)
+    if ('status' in messages) return { late: messages }
+    return { unknown: 'each message of a batch is decided on its own; explain one at a time' }
   }
   const message = readPost(request, isOld)
   if ('status' in message) return { late: message }

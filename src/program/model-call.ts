@@ -16,7 +16,7 @@ import { type ComputedField, computeFields, type FieldValues } from './computed-
 import { addressingEdit, chooseTranslator, pathFor } from './model-addressing.ts'
 import { attributesOf, costOf, invalid, readObject, tokensOf } from './model-attributes.ts'
 import { calledModel, changesBodies, promptsOf, setsFields, withMarks } from './model-changes.ts'
-import { guardRequest, guardRequestLater, guardsOf } from './model-guards.ts'
+import { type GuardChecks, guardRequest, guardRequestLater, guardsOf } from './model-guards.ts'
 import type { ModelPrices, PricedCall } from './model-prices.ts'
 import { ModelResponse } from './model-response.ts'
 import { type ModelState, unknownState } from './model-state.ts'
@@ -74,7 +74,7 @@ export class ModelCall {
 
   /** The members of the request that guards changed; undefined: no service was asked. */
   #guarded: Readonly<Record<string, unknown>> | undefined
-
+  readonly guardChecks: GuardChecks = new Map()
   /** What it cost; undefined until it is over, or if no provider told its usage. */
   priced: PricedCall | undefined = undefined
   /** Who was asked last, and for which model. */
@@ -225,7 +225,7 @@ export class ModelCall {
   consult(exchange: Exchange, target: CallTarget): Outcome | Promise<Outcome> {
     this.#guarded = undefined
     if (exchange.guardrails.length === 0 || this.#isState) return undefined
-    const { request } = guardsOf(exchange)
+    const { request } = guardsOf(exchange, this.guardChecks)
     const isLong = this.#bytes.length > MAX_GUARDED_AT_ONCE
     if (request.length === 0 || !(isLong || request.some(isRemote))) return undefined
     const written = this.#written(target.options, this.#computed(exchange, target))
@@ -244,7 +244,7 @@ export class ModelCall {
     const computed = this.#computed(exchange, target)
     const model = calledModel(options, asked, computed)
     if (model === '') return UNNAMED
-    const guards = guardsOf(exchange)
+    const guards = guardsOf(exchange, this.guardChecks)
     const { operation } = this.endpoint
     const isGuarded = guards.response.length > 0 && operation === 'generate'
     if (guards.response.length > 0 && (this.#isState || operation === 'compact')) return UNGUARDED

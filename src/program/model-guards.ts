@@ -7,12 +7,14 @@ import type { Guard as GuardPolicy, Guardrails } from '../policies/guardrails/sc
 import { CONTENT_MEMBERS } from '../protocols/llm/content-members.ts'
 import {
   type Guard,
+  type GuardCheck,
   type GuardedMessage,
   type GuardRule,
   guardMessages,
   guardText,
   isRemote,
   type LlmError,
+  noteOutcome,
   patternRecognizer,
   recognizerOf,
   searchEffort,
@@ -28,35 +30,51 @@ export interface CallGuards {
 type Phase = 'request' | 'response'
 
 /** Of one guard for one call; guards that are services act on behalf of it. */
-type Bind = (exchange: Exchange) => Guard
+type Bind = (exchange: Exchange, check: GuardCheck | undefined) => Guard
+
+interface Bound {
+  /** The same for all providers that share the policy. */
+  readonly written: GuardPolicy
+  readonly policy: string
+  readonly bind: Bind
+}
 
 interface Compiled {
-  readonly request: readonly Bind[]
-  readonly response: readonly Bind[]
+  readonly request: readonly Bound[]
+  readonly response: readonly Bound[]
 }
 
 /** Lists of guards are made once for each configuration, and so are these. */
 const KNOWN = new WeakMap<readonly AttachedGuardrails[], Compiled>()
 
-export function guardsOf(exchange: Exchange): CallGuards {
+/** What the guards of one call came to: one for each, however many providers are asked. */
+export type GuardChecks = Map<object, GuardCheck>
+
+export function guardsOf(exchange: Exchange, checks?: GuardChecks): CallGuards {
   const attached = exchange.guardrails
   if (attached.length === 0) return NO_GUARDS
   let known = KNOWN.get(attached)
   if (known === undefined) {
     const of = (phase: Phase) =>
-      attached.flatMap(({ value, webhooks }) =>
-        ((value as Guardrails)[phase] ?? []).map((one) =>
-          compile(one, webhooks.get(one) as CallWebhook | undefined, phase),
-        ),
+      attached.flatMap(({ policy, value, webhooks }) =>
+        ((value as Guardrails)[phase] ?? []).map((one) => ({
+          policy,
+          written: one,
+          bind: compile(one, webhooks.get(one) as CallWebhook | undefined, phase),
+        })),
       )
     known = { request: of('request'), response: of('response') }
     KNOWN.set(attached, known)
   }
-  const { request, response } = known
-  return {
-    request: request.map((bind) => bind(exchange)),
-    response: response.map((bind) => bind(exchange)),
-  }
+  const bound = (phase: Phase, guards: readonly Bound[]) =>
+    guards.map((guard) => {
+      const { policy, written, bind } = guard
+      if (checks === undefined) return bind(exchange, undefined)
+      const check = checks.get(written) ?? { policy, phase, outcome: undefined }
+      checks.set(written, check)
+      return bind(exchange, check)
+    })
+  return { request: bound('request', known.request), response: bound('response', known.response) }
 }
 
 const NO_GUARDS: CallGuards = { request: [], response: [] }
@@ -64,7 +82,7 @@ const NO_GUARDS: CallGuards = { request: [], response: [] }
 function compile(guard: GuardPolicy, call: CallWebhook | undefined, phase: Phase): Bind {
   if (call !== undefined) return webhookOf(guard, call, phase)
   const rule = ruleOf(guard)
-  return () => rule
+  return (_, check) => (check === undefined ? rule : { ...rule, check })
 }
 
 function rejectionOf({ rejection }: GuardPolicy): LlmError {
@@ -101,11 +119,12 @@ function webhookOf(guard: GuardPolicy, call: CallWebhook, phase: Phase): Bind {
   const { webhook, openAIModeration, azureContentSafety, bedrockGuardrails } = guard
   const service = webhook ?? openAIModeration ?? azureContentSafety ?? bedrockGuardrails
   const isOpen = service?.failureMode === 'Allow'
-  return (exchange) => ({
+  return (exchange, check) => ({
     async judge(messages) {
       const texts = () => messages.map(({ content }) => content)
       if (messages.length === 0) return []
       const verdict = await call(exchange, phase, messages)
+      noteOutcome(check, verdict.kind === 'failed' ? 'error' : verdict.kind)
       switch (verdict.kind) {
         case 'passed':
           return texts()

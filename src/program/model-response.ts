@@ -167,7 +167,13 @@ export class ModelResponse {
     if (this.#isPassThrough) return undefined
     if (isCoded(draft)) return UNREADABLE
     const isStream = isSuccess(draft) && this.#call.stream
-    if (isStream && !isEventStream(draft)) return UNREADABLE
+    if (isStream && !isEventStream(draft)) {
+      if (!/^application\/json\b/i.test(draft.headers.get('content-type') ?? '')) return UNREADABLE
+      // An error, whatever its status says: the client gets it as one.
+      draft.status = 502
+      draft.change(headerEdit({ set: [{ name: 'content-type', value: 'application/json' }] }))
+      return undefined
+    }
     const type = isStream ? 'text/event-stream' : 'application/json'
     const set = [{ name: 'content-type', value: type }]
     if (this.#dropped.length > 0) set.push({ name: DROPPED, value: droppedText(this.#dropped) })

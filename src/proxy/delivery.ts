@@ -13,8 +13,8 @@ import type { CallOutName } from './call-outs.ts'
 import { Forward, type ForwardEvents } from './forward.ts'
 import { KeptBody } from './kept-body.ts'
 import { MirrorCopy } from './mirror.ts'
-import { isFailure, restAfter } from './provider-failure.ts'
-import type { ActiveDelivery, AttemptOutcome, RequestState } from './request-state.ts'
+import { causeOf, isFailure, isReset, restAfter, statusCause } from './provider-failure.ts'
+import type { ActiveDelivery, AttemptOutcome, Failover, RequestState } from './request-state.ts'
 import { withoutTrace } from './trace-headers.ts'
 
 /** One request to a backend, for the metrics. */
@@ -135,14 +135,20 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
   }
 
   /** With the provider that may be asked next, of a backend that has any. */
-  #attemptNext(): void {
-    const { selection } = this.#state
+  #attemptNext(reason: Failover['reason']): void {
+    const state = this.#state
+    const { selection } = state
     if (selection === undefined) {
       this.#attempt(this.#permit)
       return
     }
-    this.#events.select(this.#state, selection, this.#permit, (provided) => {
-      if (!this.#isOver) this.#attempt(provided)
+    const { chosen: before } = selection
+    this.#events.select(state, selection, this.#permit, (provided) => {
+      if (this.#isOver) return
+      if (before !== undefined && selection.chosen !== before) {
+        state.failovers = [...state.failovers, { provider: before.provider, reason }]
+      }
+      this.#attempt(provided)
     })
   }
 
@@ -195,7 +201,7 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
     const choice = clusterOf(backend)?.choose(exchange, this.#tried) ?? 'no-endpoint'
     if (typeof choice === 'string') {
       if (this.#mayFailOver()) {
-        this.#attemptNext()
+        this.#attemptNext('unhealthy')
         return
       }
       this.#isOver = true
@@ -268,12 +274,12 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
     if (isFailed) state.selection?.rest(restAfter(head))
     if (retry !== undefined && reason !== undefined) {
       this.#settle('answered', outcomeOf(head.status))
-      this.#again(retry, reason)
+      this.#again(retry, reason, statusCause(head))
       return false
     }
     if (state.call !== undefined && isFailed && this.#mayFailOver()) {
       this.#settle('answered', outcomeOf(head.status))
-      this.#failOver('status')
+      this.#failOver('status', statusCause(head))
       return false
     }
     const response = state.call?.response
@@ -321,10 +327,10 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
     this.#events.undelivered(this.#state, status, reason)
   }
 
-  #failOver(reason: RetryReason): void {
+  #failOver(reason: RetryReason, cause = causeOf(reason)): void {
     this.#state.retries++
     this.#events.retried(this.#clusterName, reason)
-    this.#attemptNext()
+    this.#attemptNext(cause)
   }
 
   /** Nothing was sent to the provider that was chosen, and there is another one. */
@@ -348,14 +354,14 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
   }
 
   /** Doubled each time, and never all at once. */
-  #again(retry: Retry, reason: RetryReason): void {
+  #again(retry: Retry, reason: RetryReason, cause = causeOf(reason)): void {
     this.#state.retries++
     this.#events.retried(this.#clusterName, reason)
     const delay = retry.backoff * 2 ** (this.#tried.length - 1) * (0.75 + Math.random() / 2)
     this.#timer = setTimeout(() => {
       this.#state.callOut = 'delivery'
       try {
-        this.#attemptNext()
+        this.#attemptNext(cause)
       } catch (error) {
         this.#events.broken(this.#state, error)
       }
@@ -390,10 +396,3 @@ function outcomeOf(status: number): AttemptOutcome {
   // RFC 9110 §15: 600 to 999 count as 5xx.
   return STATUS_OUTCOMES[Math.min(5, Math.trunc(status / 100))] ?? 'invalid'
 }
-
-/** The connection or the stream broke; other reasons are what the upstream should not have said. */
-export function isReset(reason: string): boolean {
-  return RESETS.has(reason) || /^E[A-Z]+$/.test(reason)
-}
-
-const RESETS: ReadonlySet<string> = new Set(['closed', 'reset', 'goaway', 'refused-stream'])

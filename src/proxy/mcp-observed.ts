@@ -25,6 +25,7 @@ export function countMcp(
   for (const { target: whose, kind, reason, count } of hidden) {
     metrics.counter(mcpHiddenItems).of({ route, target: whose }).at(kind, reason).inc(count)
   }
+  for (const each of record.batch) countMcp(metrics, state, each, seconds)
   if (method === '') return
   const outcome = outcomeOf(state, record)
   const labels = { route, target, tool: toolOf(record, outcome) }
@@ -48,7 +49,12 @@ function toolOf({ tool, isListed }: McpRecord, outcome: string): string {
 /** Of the access log. */
 export function mcpFields(state: RequestState): AccessRecord {
   const record = state.exchange.mcpRecord
-  if (record === undefined || record.method === '') return NO_FIELDS
+  if (record === undefined) return NO_FIELDS
+  if (record.batch.length > 0) {
+    const methods = record.batch.map(({ method }) => method).filter((method) => method !== '')
+    return { 'mcp.method.name': methods.join(',') || undefined }
+  }
+  if (record.method === '') return NO_FIELDS
   const { method, target, tool } = record
   return {
     'mcp.method.name': method,

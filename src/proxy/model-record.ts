@@ -4,6 +4,8 @@ import {
   llmBudgetDecisions,
   llmCost,
   llmCostLookups,
+  llmFailovers,
+  llmGuardChecks,
   llmRequestDuration,
   llmRequests,
   llmTimePerOutputToken,
@@ -13,6 +15,7 @@ import {
 import type { Metrics } from '../telemetry/metrics.ts'
 import { Milliseconds } from '../telemetry/time-text.ts'
 import type { AccessRecord } from './access-record.ts'
+import { genAiSeries } from './gen-ai-series.ts'
 import type { RequestState } from './request-state.ts'
 
 /* What is counted and logged of calls to models, beside what is of all requests. */
@@ -35,25 +38,30 @@ export function countCall(metrics: Metrics, state: RequestState, now: number): v
   for (const { policy, measure, outcome } of call?.budgetDecisions ?? []) {
     metrics.counter(llmBudgetDecisions).of({ policy }).at(measure, outcome).inc()
   }
+  for (const { policy, phase, outcome } of call?.guardChecks.values() ?? []) {
+    if (outcome === undefined) continue
+    metrics.counter(llmGuardChecks).of({ policy }).at(phase, outcome).inc()
+  }
   if (call === undefined || response === undefined || sentAt === 0) return
   const provider = selection?.chosen?.provider ?? 'none'
   const labels = { route: route?.name || 'none', provider, model: call.modelLabel }
   const operation = OPERATIONS[call.endpoint.operation]
   metrics.counter(llmRequests).of(labels).at(operation, outcomeOf(state)).inc()
-  metrics
-    .histogram(llmRequestDuration)
-    .of(labels)
-    .at()
-    .observe((now - sentAt) / 1000)
+  const standard = genAiSeries(metrics, operation, call.providerName || 'none', call.modelLabel)
+  const duration = (now - sentAt) / 1000
+  metrics.histogram(llmRequestDuration).of(labels).at().observe(duration)
+  standard.duration.at().observe(duration)
   const { usage } = response.summary
   const { firstTokenAt } = response
   if (firstTokenAt > 0) {
     const first = (firstTokenAt - sentAt) / 1000
     metrics.histogram(llmTimeToFirstToken).of(labels).at().observe(first)
+    standard.timeToFirstToken.at().observe(first)
     const later = (usage?.output ?? 0) - 1
     if (later > 0) {
       const each = (now - firstTokenAt) / 1000 / later
       metrics.histogram(llmTimePerOutputToken).of(labels).at().observe(each)
+      standard.timePerOutputToken.at().observe(each)
     }
   }
   if (usage === undefined) return
@@ -64,7 +72,24 @@ export function countCall(metrics: Metrics, state: RequestState, now: number): v
   if (cacheRead > 0) tokens.at('input', 'read').inc(cacheRead)
   if (cacheWrite > 0) tokens.at('input', 'write').inc(cacheWrite)
   tokens.at('output', 'none').inc(output)
+  standard.input.at().observe(input)
+  standard.output.at().observe(output)
   countCost(metrics, labels, call)
+}
+
+/** Counts the providers that another one was asked instead of, be it for a call that is read or not. */
+export function countFailovers(
+  metrics: Metrics,
+  { selection, exchange, failovers, route: own }: RequestState,
+): void {
+  const failed = metrics.counter(llmFailovers)
+  const route = own?.name || 'none'
+  for (const { provider, reason } of failovers) failed.of({ route, provider }).at(reason).inc()
+  if (selection?.chosen === undefined) return
+  for (const { provider, isSkipped } of exchange.decisions) {
+    if (isSkipped !== true || provider === undefined) continue
+    failed.of({ route, provider }).at('authorization').inc()
+  }
 }
 
 function countCost(

@@ -39,7 +39,7 @@ import type { Decisions } from './decisions.ts'
 import type { Attempted, RetryReason } from './delivery.ts'
 import { errorReporter, type ReportError } from './internal-errors.ts'
 import { countMcp } from './mcp-observed.ts'
-import { countCall } from './model-record.ts'
+import { countCall, countFailovers } from './model-record.ts'
 import { countRefusal } from './observe-authentication.ts'
 import { ServedSeries } from './observe-connections.ts'
 import type { Asked, Rejection } from './rejection.ts'
@@ -266,6 +266,7 @@ export class Observing implements AcceptObserver {
     if (exchange.decisions !== NO_DECISIONS && !state.isReported) {
       this.#decisions.request(state, exchange.status)
     }
+    if (state.selection !== undefined) countFailovers(this.#metrics, state)
     if (state.call !== undefined) countCall(this.#metrics, state, now)
     const { mcpRecord } = exchange
     if (mcpRecord !== undefined) countMcp(this.#metrics, state, mcpRecord, seconds)

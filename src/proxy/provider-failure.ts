@@ -1,5 +1,7 @@
 import { joinedValue } from '../wire/http1/fields.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
+import type { RetryReason } from './delivery.ts'
+import type { Failover } from './request-state.ts'
 
 /** Another provider may do better. */
 export function isFailure(status: number): boolean {
@@ -18,3 +20,19 @@ export function restAfter({ fields }: ResponseHead): number {
   const wait = isSeconds ? Number(text) * 1_000 : Date.parse(text) - Date.now()
   return wait > 0 ? Math.min(wait, MAX_REST) : 0
 }
+
+/** Why another provider is asked. */
+export function causeOf(reason: RetryReason): Failover['reason'] {
+  return reason === 'condition' ? 'status' : reason
+}
+
+export function statusCause({ status }: ResponseHead): Failover['reason'] {
+  return status === 429 ? 'rate-limited' : 'status'
+}
+
+/** The connection or the stream broke; other reasons are what the upstream should not have said. */
+export function isReset(reason: string): boolean {
+  return RESETS.has(reason) || /^E[A-Z]+$/.test(reason)
+}
+
+const RESETS: ReadonlySet<string> = new Set(['closed', 'reset', 'goaway', 'refused-stream'])

@@ -27,6 +27,14 @@ export type AttemptOutcome =
   | 'cancelled'
   | 'shed'
 
+/** A provider that was not the one to respond, in the words of the metrics. */
+export interface Failover {
+  readonly provider: string
+  readonly reason: 'connect' | 'timeout' | 'reset' | 'rate-limited' | 'status' | 'unhealthy'
+}
+
+const NO_FAILOVERS: readonly Failover[] = []
+
 /** The trace that a request is part of. */
 export interface ActiveTrace {
   readonly traceId: string
@@ -77,6 +85,8 @@ export class RequestState implements Timed {
   sentAt = 0
   respondedAt = 0
   retries = 0
+  /** Providers that another one was asked instead of. */
+  failovers: readonly Failover[] = NO_FAILOVERS
   trace: ActiveTrace | undefined = undefined
   isOver = false
   /** What it calls now, for whoever has to say where something threw. */

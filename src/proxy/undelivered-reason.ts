@@ -1,7 +1,7 @@
 import { NO_EDIT } from '../exchange/header-edit.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { Reason } from '../telemetry/definitions/labels.ts'
-import { isReset } from './delivery.ts'
+import { isReset } from './provider-failure.ts'
 import { RETRY_AFTER } from './replies.ts'
 
 /** The word of the metrics for a backend that did not answer. */

@@ -11,7 +11,10 @@ const MAX_CLOSED = 3000
 type Check = readonly [name: string, holds: (metric: MetricDefinition) => boolean]
 
 const CHECKS: readonly Check[] = [
-  ['is named portcullis_…', ({ name }) => /^portcullis(_[a-z0-9]+)+$/.test(name)],
+  [
+    'is named portcullis_…, or as OpenTelemetry names it',
+    ({ name }) => /^(portcullis|gen_ai)(_[a-z0-9]+)+$/.test(name),
+  ],
   [
     'has _total if it is a counter, and only then',
     (m) => isCounter(m) === m.name.endsWith('_total'),

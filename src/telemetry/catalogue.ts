@@ -3,6 +3,7 @@ import { AUTHORIZATION } from './definitions/authorization.ts'
 import { CONFIGURATION } from './definitions/configuration.ts'
 import { CONTROLLER } from './definitions/controller.ts'
 import { DOWNSTREAM } from './definitions/downstream.ts'
+import { GEN_AI } from './definitions/gen-ai.ts'
 import { LIMITS } from './definitions/limits.ts'
 import { LLM } from './definitions/llm.ts'
 import { MCP } from './definitions/mcp.ts'
@@ -20,6 +21,7 @@ export const CATALOGUE: readonly MetricGroup[] = [
   UPSTREAM,
   LIMITS,
   LLM,
+  GEN_AI,
   MCP,
   CONFIGURATION,
   STORAGE,

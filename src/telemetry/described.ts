@@ -2,7 +2,7 @@ import type { Labels } from './label.ts'
 
 /** What every metric says of itself. */
 export interface Described<L extends Labels> {
-  /** `portcullis_…`; a counter ends with `_total`, and the unit, if there is one, stands before. */
+  /** `portcullis_…`, or `gen_ai_…` of OpenTelemetry; a counter ends with `_total`, and the unit, if there is one, stands before. */
   readonly name: string
   readonly help: string
   readonly labels: L

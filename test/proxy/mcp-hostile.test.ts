@@ -141,9 +141,10 @@ describe('MCP servers that misbehave', () => {
   it('are not asked for what cannot be read', async () => {
     say = json(JSON.stringify(response))
     asked = []
-    const call = { id: 1, method: 'tools/call', params: { name: 'secret' } }
     for (const body of [
-      JSON.stringify([{ jsonrpc: '2.0', ...call }]),
+      '[[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"secret"}}]]',
+      '[{"jsonrpc":"2.0","id":1,"method":"tools/list","method":"tools/call","params":{"name":"secret"}}]',
+      '[{"jsonrpc":"2.0","method":"notifications/initialized"},{"id":1,"method":"tools/call"}]',
       '{"jsonrpc":"2.0","id":1,"method":"tools/list","method":"tools/call","params":{"name":"secret"}}',
       '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"secret"}',
       '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":["secret"]}',

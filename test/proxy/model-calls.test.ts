@@ -343,6 +343,22 @@ describe('calls to models', () => {
     })
   })
 
+  for (const [what, body] of [
+    ['a response', MESSAGE],
+    ['a stream', { ...MESSAGE, stream: true }],
+  ] as const) {
+    it(`tell clients of another API what a provider said with 200 in place of ${what}`, async () => {
+      await serve(configOf(openAiOnly()))
+      openai.behaviour = { status: 200 }
+      const { status, headers, text } = await message(body)
+      assert.equal(status, 502)
+      assert.equal(headers.get('content-type'), 'application/json')
+      const { type, error } = JSON.parse(text)
+      assert.equal(type, 'error')
+      assert.match(error.message, /^as told/)
+    })
+  }
+
   it('are counted and logged with their usage', async () => {
     const provider = { name: 'counted', kind: 'anthropic', port: anthropic.port } as const
     const { metric, lines } = await serve(configOf([[provider]]))

@@ -22,9 +22,11 @@ export type { Header, LlmError, LlmErrorType, WireError } from './error.ts'
 export { guardMessages } from './guards/guard-messages.ts'
 export {
   type Guard,
+  type GuardCheck,
   type GuardedMessage,
   type GuardRule,
   isRemote,
+  noteOutcome,
   patternRecognizer,
 } from './guards/guard-rule.ts'
 export { RECOGNIZERS, recognizerOf, searchEffort } from './guards/recognizers.ts'

@@ -179,10 +179,18 @@ class Call {
   #read(bytes: Uint8Array): Read<NeutralResponse> {
     const read = this.#to.readResponse(bytes, this.#maker)
     // What the provider did wrong is not the client's fault.
-    if (!read.ok)
-      return { ok: false, error: { ...read.error, status: Math.max(500, read.error.status) } }
+    if (!read.ok) {
+      const error = this.#toldBy(bytes) ?? read.error
+      return { ok: false, error: { ...error, status: Math.max(500, error.status) } }
+    }
     const parts = this.#names.restoreParts(read.value.parts)
     return { ok: true, value: { ...read.value, parts } }
+  }
+
+  /** What the provider says itself in place of a response, though its status says success. */
+  #toldBy(bytes: Uint8Array): LlmError | undefined {
+    const error = this.#to.readError(0, () => undefined, bytes)
+    return error.message.startsWith('The provider failed with status') ? undefined : error
   }
 
   #write(read: NeutralResponse, parts: readonly Part[] | LlmError): Read<TranslatedResponse> {

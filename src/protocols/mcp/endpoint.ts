@@ -3,6 +3,7 @@ import { NO_EDIT } from '../../exchange/header-edit.ts'
 import { McpRecord } from '../../exchange/mcp-record.ts'
 import { reply } from '../../exchange/reply.ts'
 import { callerOf } from '../caller.ts'
+import { serveBatch } from './batch.ts'
 import { consentForm } from './consent.ts'
 import { CODES, errorReply } from './errors.ts'
 import { claimedVersion } from './header-check.ts'
@@ -11,12 +12,19 @@ import { listenToAll } from './listen.ts'
 import type { ClientMessage } from './message.ts'
 import { serveMessage } from './messages.ts'
 import { recording } from './recording.ts'
-import { HANDSHAKE_REVISIONS, isModern } from './revisions.ts'
+import { BATCH_REVISIONS, HANDSHAKE_REVISIONS, isModern } from './revisions.ts'
 import { envelopeOf } from './sent.ts'
 import type { Sending } from './server.ts'
 import { type EndpointPlan, type McpResponder, Sendings, type Serving } from './serving.ts'
 import { openSession, serverSession } from './session.ts'
-import { NOT_ALLOWED, readPost, rejectedRequest, withoutSession } from './well-formed.ts'
+import {
+  isBatch,
+  NOT_ALLOWED,
+  readPost,
+  readPosts,
+  rejectedRequest,
+  withoutSession,
+} from './well-formed.ts'
 
 /** A request of a client to a backend of MCP servers, with its body. */
 export function serveMcp<P>(
@@ -76,6 +84,12 @@ export function serveMcp<P>(
 function post<P>(serving: Serving<P>): void {
   const { exchange, responder } = serving
   const isOld = isLegacy(serving)
+  if (!isOld && takesBatches(serving) && isBatch(exchange.request)) {
+    const messages = readPosts(exchange.request)
+    if ('status' in messages) responder.reply(messages)
+    else serveBatch(serving, messages, serveMessage)
+    return
+  }
   const message = readPost(exchange.request, isOld)
   if ('status' in message) {
     responder.reply(message)
@@ -95,6 +109,13 @@ function post<P>(serving: Serving<P>): void {
     const isHandshake = () => message.method === 'initialize'
     postToStream(whole, (own) => serveMessage(own, message), isHandshake)
   }
+}
+
+/** Whoever names no revision in a header speaks one that has batches, unless its session says otherwise. */
+function takesBatches<P>({ session, version }: Serving<P>): boolean {
+  if (version !== undefined) return BATCH_REVISIONS.includes(version)
+  const agreed = [...(session?.servers.values() ?? [])].map((own) => own.version)
+  return agreed.every((own) => own === undefined || BATCH_REVISIONS.includes(own))
 }
 
 /**

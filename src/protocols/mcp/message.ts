@@ -23,7 +23,32 @@ export function readMessage(bytes: Uint8Array): ClientMessage | 'invalid-json' |
   if (text === undefined) return 'invalid-json'
   const allowance = { left: READING_FUEL }
   const value = readJson(text, { duplicates: 'refuse', allowance })
+  return value === undefined ? 'invalid-json' : messageIn(value, text)
+}
+
+/** The messages of a batch; `invalid-message` if one of them is none, or there are too many. */
+export function readBatch(
+  bytes: Uint8Array,
+  maximum: number,
+): readonly ClientMessage[] | 'invalid-json' | 'invalid-message' {
+  const text = decode(bytes)
+  if (text === undefined) return 'invalid-json'
+  const value = readJson(text, { duplicates: 'refuse', allowance: { left: READING_FUEL } })
   if (value === undefined) return 'invalid-json'
+  if (!Array.isArray(value) || value.length === 0 || value.length > maximum) {
+    return 'invalid-message'
+  }
+  const texts = jsonMembers(text)
+  const messages: ClientMessage[] = []
+  for (const [at, one] of value.entries()) {
+    const message = messageIn(one, texts.get(at) ?? '')
+    if (typeof message === 'string') return message
+    messages.push(message)
+  }
+  return messages
+}
+
+function messageIn(value: unknown, text: string): ClientMessage | 'invalid-message' {
   if (!isObject(value) || value.jsonrpc !== '2.0') return 'invalid-message'
   const { method, params = {} } = value
   const id = jsonMembers(text).get('id')

@@ -14,5 +14,8 @@ export function isModern(version: string | undefined): boolean {
   return version !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(version) && version >= FIRST_MODERN
 }
 
+/** The revisions in which clients may send several messages at once. */
+export const BATCH_REVISIONS: readonly string[] = ['2025-03-26', '2024-11-05']
+
 /** Where a request of a revision without sessions says what it speaks. */
 export const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'

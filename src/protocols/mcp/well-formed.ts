@@ -3,8 +3,8 @@ import { HeaderEdit } from '../../exchange/header-edit.ts'
 import type { HeaderReader } from '../../exchange/header-view.ts'
 import { type Reply, reply } from '../../exchange/reply.ts'
 import { CODES, errorReply } from './errors.ts'
-import { headerProblem, isRemoved } from './header-check.ts'
-import { type ClientMessage, readMessage } from './message.ts'
+import { claimedVersion, headerProblem, isRemoved } from './header-check.ts'
+import { type ClientMessage, idKey, readBatch, readMessage } from './message.ts'
 
 /* What is no request of MCP is rejected before any rule about messages is evaluated. */
 
@@ -53,19 +53,69 @@ export function readPost(
   { headers, body = new Uint8Array() }: McpRequest,
   isOld: boolean,
 ): ClientMessage | Reply {
-  const type = headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
-  if (type !== 'application/json') {
-    const message = 'Unsupported Media Type: Content-Type must be application/json'
-    return errorReply(415, 'null', { code: -32000, message })
-  }
+  if (!isOfJson(headers)) return UNSUPPORTED
   const message = readMessage(body)
-  if (typeof message === 'string') {
-    const isJson = message === 'invalid-message'
-    const error = isJson
+  return typeof message === 'string' ? malformed(message) : wellFormed(message, headers, isOld)
+}
+
+/** Messages of one batch. */
+const MAX_BATCH = 100
+
+/** Whether the body is a list, as far as its beginning tells. */
+export function isBatch({ body = new Uint8Array() }: McpRequest): boolean {
+  return body.find((byte) => byte > 0x20) === 0x5b
+}
+
+/** The messages of a POST that has several, or what is wrong with one of them. */
+export function readPosts({
+  headers,
+  body = new Uint8Array(),
+}: McpRequest): readonly ClientMessage[] | Reply {
+  if (!isOfJson(headers)) return UNSUPPORTED
+  const messages = readBatch(body, MAX_BATCH)
+  if (typeof messages === 'string') return malformed(messages)
+  const ids = new Set<string>()
+  for (const message of messages) {
+    const own = wellFormed(message, headers, false)
+    if ('status' in own) return own
+    // The handshake has to be over before anything else is sent, and later revisions have no batches.
+    if (message.method === 'initialize' || claimedVersion(message) !== undefined) return NO_BATCH
+    if (message.kind !== 'request') continue
+    const id = idKey(message.id)
+    if (ids.has(id)) return NO_BATCH
+    ids.add(id)
+  }
+  return messages
+}
+
+const NO_BATCH = errorReply(400, 'null', {
+  code: CODES.invalidRequest,
+  message: 'Invalid Request: not a batch of JSON-RPC 2.0 messages',
+})
+
+const UNSUPPORTED = errorReply(415, 'null', {
+  code: -32000,
+  message: 'Unsupported Media Type: Content-Type must be application/json',
+})
+
+function isOfJson(headers: HeaderReader): boolean {
+  const type = headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
+  return type === 'application/json'
+}
+
+function malformed(how: 'invalid-json' | 'invalid-message'): Reply {
+  const error =
+    how === 'invalid-message'
       ? { code: CODES.invalidRequest, message: 'Invalid Request: not a JSON-RPC 2.0 message' }
       : { code: CODES.parse, message: 'Parse error: Invalid JSON' }
-    return errorReply(400, 'null', error)
-  }
+  return errorReply(400, 'null', error)
+}
+
+function wellFormed(
+  message: ClientMessage,
+  headers: HeaderReader,
+  isOld: boolean,
+): ClientMessage | Reply {
   if (message.kind === 'request' && !isOld && !acceptsBoth(headers.get('accept'))) {
     const text = 'Not Acceptable: Client must accept both application/json and text/event-stream'
     return errorReply(406, 'null', { code: -32000, message: text })

@@ -5,9 +5,9 @@ import { label } from '../label.ts'
 import { FIRST_TOKEN_SECONDS, MANY_SERIES, REQUEST_SECONDS, TOKEN_SECONDS } from './buckets.ts'
 import { POLICY, ROUTE } from './labels.ts'
 
-// The measures of OpenTelemetry's conventions for generative AI, under our own names; the help of each
-// says which one it is. Clients choose
-// models: whatever the configuration does not know must not become a series.
+// The measures of OpenTelemetry's conventions for generative AI by route, under our own names; the help
+// of each says which one it is, and gen-ai.ts has them under theirs. Clients choose models: whatever the
+// configuration does not know must not become a series.
 
 const PROVIDER = label('provider', 'the provider, as named in rules (`gen_ai.provider.name`)')
 const MODEL = label(
@@ -115,13 +115,13 @@ export const llmFailovers = defineCounter({
     label('reason', 'why this provider was not used', [
       'connect',
       'timeout',
+      'reset',
       'rate-limited',
       'status',
       'authorization',
       'unhealthy',
     ]),
   ],
-  isPlanned: true,
 })
 
 export const llmBudgetDecisions = defineCounter({
@@ -136,13 +136,12 @@ export const llmBudgetDecisions = defineCounter({
 
 export const llmGuardChecks = defineCounter({
   name: 'portcullis_llm_guard_checks_total',
-  help: 'Prompts and responses that a guard inspected.',
+  help: 'Prompts and responses that a guard inspected, by what became of them.',
   labels: [
     POLICY,
     label('phase', 'what was inspected', ['request', 'response']),
     label('outcome', 'the result', ['passed', 'masked', 'rejected', 'error']),
   ],
-  isPlanned: true,
 })
 
 export const LLM: MetricGroup = {

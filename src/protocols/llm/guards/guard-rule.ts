@@ -8,6 +8,27 @@ export interface GuardRule {
   readonly recognizers: readonly Recognizer[]
   /** Undefined: what is found is masked. */
   readonly rejection: LlmError | undefined
+  /** Of one call; undefined: nobody counts. */
+  readonly check?: GuardCheck | undefined
+}
+
+const OUTCOMES = ['passed', 'masked', 'rejected', 'error'] as const
+export type GuardOutcome = (typeof OUTCOMES)[number]
+
+/** What a guard came to in one call; undefined: it had no text to inspect. */
+export interface GuardCheck {
+  readonly policy: string
+  readonly phase: 'request' | 'response'
+  outcome: GuardOutcome | undefined
+}
+
+/** Of all texts, the one that fared worst counts. */
+export function noteOutcome(check: GuardCheck | undefined, outcome: GuardOutcome): void {
+  if (check === undefined) return
+  const { outcome: known } = check
+  if (known === undefined || OUTCOMES.indexOf(known) < OUTCOMES.indexOf(outcome)) {
+    check.outcome = outcome
+  }
 }
 
 /** Somebody else decides, who takes time. */

@@ -1,7 +1,7 @@
 import { runToCompletion } from '../../../model/steps.ts'
 import type { LlmError } from '../error.ts'
 import type { StreamEvent } from '../neutral.ts'
-import type { GuardRule } from './guard-rule.ts'
+import { type GuardRule, noteOutcome } from './guard-rule.ts'
 import { maskSteps, StreamMasker } from './masker.ts'
 import { type Effort, searchEffort } from './recognizers.ts'
 
@@ -22,13 +22,20 @@ export function* guardTextSteps(
   effort: Effort = searchEffort(),
 ): Generator<void, GuardedText> {
   let own = text
-  for (const { recognizers, rejection } of rules) {
+  for (const rule of rules) {
+    const { recognizers, rejection } = rule
     const masked = yield* maskSteps(own, recognizers, effort)
+    noteFound(rule, masked.found.length)
     if (masked.found.length === 0) continue
     if (rejection !== undefined) return { rejection }
     own = masked.text
   }
   return { text: own }
+}
+
+function noteFound({ rejection, check }: GuardRule, found: number): void {
+  if (check === undefined) return
+  noteOutcome(check, found === 0 ? 'passed' : rejection === undefined ? 'masked' : 'rejected')
 }
 
 /** Of a stream, event by event: text is let go once nothing that may come can change it. */
@@ -121,6 +128,7 @@ class GuardedBlock {
     let text = piece
     for (const { rule, masker } of this.#stages) {
       text = masker.push(text) + (isEnd ? masker.end() : '')
+      noteFound(rule, masker.found.length)
       if (rule.rejection !== undefined && masker.found.length > 0) {
         return { rejection: rule.rejection }
       }

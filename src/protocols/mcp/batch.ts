@@ -1,0 +1,119 @@
+import { McpRecord } from '../../exchange/mcp-record.ts'
+import type { Reply } from '../../exchange/reply.ts'
+import { consentForm } from './consent.ts'
+import { CODES, errorText, jsonReply } from './errors.ts'
+import { writeBlock } from './event-blocks.ts'
+import { type ClientMessage, idKey, readServerMessage } from './message.ts'
+import { recording } from './recording.ts'
+import { ACCEPTED } from './relay.ts'
+import { envelopeOf } from './sent.ts'
+import type { McpResponder, Serving } from './serving.ts'
+
+/** Several messages of one request, each served as if it came alone. */
+export function serveBatch<P>(
+  serving: Serving<P>,
+  messages: readonly ClientMessage[],
+  serve: (serving: Serving<P>, message: ClientMessage) => void,
+): void {
+  const responses = new BatchResponse(serving.responder)
+  const records = messages.map(() => new McpRecord())
+  serving.record.batch = records
+  // One after the other: what rules read of a message is in the exchange that all of them share.
+  const next = (at: number): void => {
+    const message = messages[at]
+    if (serving.sendings.isStopped) return
+    if (message === undefined) {
+      responses.end()
+      return
+    }
+    const record = records[at] as McpRecord
+    if (message.kind === 'request') record.method = message.method
+    const responder = recording(
+      record,
+      responses.of(message, () => next(at + 1)),
+    )
+    const consent = consentForm(message, serving.session)
+    serve({ ...serving, record, responder, meta: envelopeOf(message), consent }, message)
+  }
+  next(0)
+}
+
+/** A list of what the messages came to, or one stream as soon as a server begins one. */
+class BatchResponse {
+  readonly #responder: McpResponder
+  readonly #texts: string[] = []
+  #isStream = false
+  /** Of a notification or a response, to which a list has no place for an answer. */
+  #failure: Reply | undefined
+
+  constructor(responder: McpResponder) {
+    this.#responder = responder
+  }
+
+  of({ kind, id }: ClientMessage, next: () => void): McpResponder {
+    const client = this.#responder
+    let isDone = false
+    const done = (work: () => void) => {
+      if (isDone) return
+      isDone = true
+      work()
+    }
+    return {
+      reply: (reply) =>
+        done(() => {
+          if (this.#isForAll(reply)) {
+            client.reply(reply)
+            return
+          }
+          if (kind === 'request') this.#add(textOf(reply, id))
+          else if (reply.status >= 400) this.#failure ??= reply
+          next()
+        }),
+      open: (headers) => {
+        if (isDone || this.#isStream) return
+        this.#isStream = true
+        client.open(headers)
+        for (const text of this.#texts) client.write(eventOf(text))
+      },
+      write: (text) => isDone || client.write(text),
+      end: () => done(next),
+      abort: (reason) => done(() => client.abort(reason)),
+      broke: (error) => done(() => client.broke(error)),
+    }
+  }
+
+  end(): void {
+    const client = this.#responder
+    if (this.#isStream) client.end()
+    else if (this.#texts.length > 0) {
+      client.reply(jsonReply(200, `[${this.#texts.join(',')}]`, 'upstream'))
+    } else client.reply(this.#failure ?? ACCEPTED)
+  }
+
+  /** Who has to authenticate, or to begin a new session, learns it by the status. */
+  #isForAll({ status }: Reply): boolean {
+    return (status === 401 || status === 404) && !this.#isStream && this.#texts.length === 0
+  }
+
+  #add(text: string): void {
+    if (this.#isStream) this.#responder.write(eventOf(text))
+    else this.#texts.push(text)
+  }
+}
+
+function eventOf(text: string): string {
+  return writeBlock({ others: ['event: message'], id: undefined, data: text })
+}
+
+/** The response to a request; a failure that does not name the request is made to. */
+function textOf({ status, body, contentType = '' }: Reply, id: string): string {
+  const text = typeof body === 'string' && contentType === 'application/json' ? body : ''
+  const { members } = readServerMessage(text)
+  const isMessage = members.get('jsonrpc') === '"2.0"'
+  const [own, error] = isMessage ? [members.get('id'), members.get('error')] : []
+  if (own !== undefined && idKey(own) === idKey(id)) return text
+  if (error !== undefined) return `{"jsonrpc":"2.0","id":${id},"error":${error}}`
+  const isOurs = status < 400 || status >= 500
+  const message = isOurs ? 'The server failed.' : 'The gateway denied the request.'
+  return errorText(id, { code: isOurs ? CODES.internal : CODES.invalidRequest, message })
+}
