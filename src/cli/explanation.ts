@@ -108,7 +108,7 @@ export function reportExplained(
 }
 
 function outcomeOf(
-  { stages, closed, early, late, unknown }: ExplainedRequest,
+  { stages, closed, early, signInPage, late, unknown }: ExplainedRequest,
   refused: string | undefined,
 ): Pick<Explained, 'outcome' | 'status' | 'reason' | 'message' | 'models'> {
   const [connection, ...others] = stages
@@ -117,6 +117,7 @@ function outcomeOf(
   if (early !== undefined) {
     return { outcome: REJECTING.has(early.reason) ? 'rejected' : 'answered', ...responseOf(early) }
   }
+  if (signInPage !== undefined) return { outcome: 'not-known', reason: signInPage }
   if (refused !== undefined) return { outcome: 'denied', status: 401, reason: 'authentication' }
   const certain = others.filter(({ provider }) => unknown === undefined || provider === undefined)
   if (denialOf(certain) !== undefined) {
