@@ -93,12 +93,16 @@ const GUARDS: readonly ProtocolAttack[] = [
     { headers: MARKED },
     {},
   ),
-  stillDenied(
-    'a guard rejects every response',
-    (place, policies) =>
-      routed(models(place, { policies: guard('response', 'Reject', '(?s).+') }), policies),
-    said('x', { headers: MARKED }),
-  ),
+  {
+    ...stillDenied(
+      'a guard rejects every response',
+      (place, policies) =>
+        routed(models(place, { policies: guard('response', 'Reject', '(?s).+') }), policies),
+      said('x', { headers: MARKED }),
+    ),
+    // It is forwarded, and what comes back is not known.
+    isAsked: true,
+  },
   stillDenied(
     'a webhook denies',
     (place, policies) => routed(models(place, { policies: webhook(place.refusing) }), policies),
@@ -344,13 +348,6 @@ const SPEAKING: readonly (readonly [string, (place: Addresses) => Tree, SentRequ
   ],
   ['tools', (place) => tools(place), toolCall('read')],
   ['agents', (place) => agent(place, { deny: "a2a.method == 'CancelTask'" }), toAgent('tasks/get')],
-  [
-    'hosts',
-    (place) => ({
-      dynamic: { target: `request.host == 'a.test' ? '${host(place)}' : '127.0.0.1:9'` },
-    }),
-    {},
-  ],
 ]
 export interface ChangedAttack {
   readonly name: string
