@@ -93,7 +93,7 @@ export function reportExplained(
   notes: readonly string[] = [],
   refused?: string,
 ): Explained {
-  const { gateway, listener, route, authentications, stages } = explained
+  const { gateway, listener, route, authentications, stages, unasked = [] } = explained
   return {
     ...outcomeOf(explained, refused),
     gateway,
@@ -101,10 +101,14 @@ export function reportExplained(
     route,
     authentications: authentications.map(authenticationReport),
     ...(refused === undefined ? {} : { refused }),
-    notes,
+    notes: [...notes, ...unasked.map(unaskedNote)],
     stages: stages.map((one) => stageReport(one, denialOf(stages) === undefined)),
     ...(explained.tools === undefined ? {} : { tools: explained.tools }),
   }
+}
+
+function unaskedNote(kind: string): string {
+  return `\`${kind}\` is not evaluated: its service can reject the request or respond itself`
 }
 
 function outcomeOf(

@@ -29,6 +29,7 @@ import {
   pageOf,
   signInPageOf,
   TRANSFORMING,
+  unaskedOf,
 } from './explain-steps.ts'
 import { recognize } from './hypothetical-token.ts'
 import {
@@ -99,6 +100,8 @@ export interface ExplainedRequest {
   readonly signInPage?: string | undefined
   /** What the gateway responds itself to a request that is allowed: a redirect, 404. */
   readonly late?: Reply | undefined
+  /** Kinds of policies that ask a service about it after the rules: it may respond itself. */
+  readonly unasked?: readonly string[] | undefined
   /** Why it cannot be told what the backend's rules decide. */
   readonly unknown?: string | undefined
   /** Of a list of MCP tools: those that are known from pins. */
@@ -147,7 +150,8 @@ export function explainRequest(
   for (const meter of route.meters ?? []) meter(exchange)
   const chosen = response ?? backendOf(() => route.choose(exchange), supposed.backend, dice)
   const signInPage = signInPageOf(route, exchange)
-  const found = { ...place, route: route.name, authentications, early, signInPage }
+  const unasked = isDenied(traffic) ? [] : unaskedOf(route)
+  const found = { ...place, route: route.name, authentications, early, signInPage, unasked }
   if (isReply(chosen)) return { ...found, stages: [first, traffic], late: chosen }
   const sent = supposed.body ?? (supposed.isWhole === true ? NO_BODY : undefined)
   const called = describedAt(chosen, exchange, sent) ?? calledAt(chosen, exchange, sent)
