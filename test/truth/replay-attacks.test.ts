@@ -178,6 +178,13 @@ const SERVICE_ATTACKS: readonly ReplayAttack[] = [
     request: { target: '/app/login' },
   },
   {
+    name: 'calls to models are counted from now on, and it is none',
+    old: (place) => routed(models(place), rules(ANY)),
+    now: (place) =>
+      routed(models(place), { ...rules(ANY), budgets: [{ requests: 1_000_000, per: 'Day' }] }),
+    request: {},
+  },
+  {
     name: 'of two providers the other one denies',
     old: (place) => twoProviders(place, ANY),
     now: (place) => twoProviders(place, { deny: 'true' }),
