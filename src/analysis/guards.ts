@@ -2,6 +2,7 @@ import { BOOL } from '../cel/check/types.ts'
 import { compile, STAGES } from '../cel/index.ts'
 import { clientsOf } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
+import { type Oidc, signInPaths } from '../policies/oidc/schema.ts'
 import { learnEntry, refusals, takes } from './diff/admission.ts'
 import { type Entry, type Ways, waysThrough } from './diff/entries.ts'
 import { type ExampleRequest, exampleOf } from './diff/example.ts'
@@ -132,12 +133,21 @@ function spaceOf(entry: Entry, ways: Ways) {
   }
   const space = new Space(STAGES.backend, facts, 'proof')
   const rivals = rivalsOf(entry, ways)
-  const isServer = entry.match !== undefined ? [SERVER] : []
+  const isServer = entry.match !== undefined ? [SERVER, ...signInPages(entry)] : []
   learnEntry(space, entry)
   for (const one of [...rivals.map((rival) => rival.condition), ...isServer]) space.learn(one)
   const missed = [...rivals.map((rival) => rival.condition), ...isServer]
   const taken = [takes(space, entry), ...missed.map((one) => space.formula(one, NOT_TRUE))]
   return { space, taken }
+}
+
+/** Requests that `oidc` responds to itself: no rule is asked about them. */
+function signInPages({ points }: Entry): readonly Condition[] {
+  return points
+    .flatMap(({ authentications }) => authentications)
+    .filter(({ kind }) => kind === 'oidc')
+    .flatMap(({ value }) => Object.values(signInPaths(value as Oidc)))
+    .map((path) => conditionOf(`request.path == ${JSON.stringify(path)}`))
 }
 
 const SERVER: Condition = conditionOf("request.path == '*'")

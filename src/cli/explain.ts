@@ -61,7 +61,8 @@ listener that requires one closes the connection. The source address is used as 
 for the connection and for the request: X-Forwarded-For, trustedHops and the PROXY
 protocol are not applied. Headers are parsed according to the protocol of the request:
 whitespace around a value is removed in HTTP/1.1 and malformed in HTTP/2, which closes
-the stream (shown as 400). Rate limits and external authorization are not evaluated.
+the stream (shown as 400). Rate limits, external authorization and external processing are
+not evaluated.
 Without a body, decisions of AI backend rules that depend on the model are not known, and
 neither are those of MCP rules. With an MCP message as the body, rules about tools,
 prompts and resources are evaluated, and so are pins; for \`tools/list\`, the pinned tools

@@ -93,7 +93,7 @@ export function reportExplained(
   notes: readonly string[] = [],
   refused?: string,
 ): Explained {
-  const { gateway, listener, route, authentications, stages } = explained
+  const { gateway, listener, route, authentications, stages, unasked = [] } = explained
   return {
     ...outcomeOf(explained, refused),
     gateway,
@@ -101,14 +101,18 @@ export function reportExplained(
     route,
     authentications: authentications.map(authenticationReport),
     ...(refused === undefined ? {} : { refused }),
-    notes,
+    notes: [...notes, ...unasked.map(unaskedNote)],
     stages: stages.map((one) => stageReport(one, denialOf(stages) === undefined)),
     ...(explained.tools === undefined ? {} : { tools: explained.tools }),
   }
 }
 
+function unaskedNote(kind: string): string {
+  return `\`${kind}\` is not evaluated: its service can reject the request or respond itself`
+}
+
 function outcomeOf(
-  { stages, closed, early, late, unknown }: ExplainedRequest,
+  { stages, closed, early, signInPage, late, unknown }: ExplainedRequest,
   refused: string | undefined,
 ): Pick<Explained, 'outcome' | 'status' | 'reason' | 'message' | 'models'> {
   const [connection, ...others] = stages
@@ -117,6 +121,7 @@ function outcomeOf(
   if (early !== undefined) {
     return { outcome: REJECTING.has(early.reason) ? 'rejected' : 'answered', ...responseOf(early) }
   }
+  if (signInPage !== undefined) return { outcome: 'not-known', reason: signInPage }
   if (refused !== undefined) return { outcome: 'denied', status: 401, reason: 'authentication' }
   const certain = others.filter(({ provider }) => unknown === undefined || provider === undefined)
   if (denialOf(certain) !== undefined) {

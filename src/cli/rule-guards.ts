@@ -82,12 +82,17 @@ function isDenyingSome(way: GuardedWay, ai: AiBackend | undefined, verdicts: Ver
   if (rule === undefined || route === undefined) return false
   return namesOf(way).every((name) =>
     rule.matches.every((match) =>
-      [...plainRequests(way, name, match), ...plainCalls(way, ai, name, match)].some((request) => {
+      requestsFor(way, ai, name, match).some((request) => {
         const { isAdmitted, isUnserved, route: taken } = verdicts.decide(request)
         return !isAdmitted && isUnserved !== true && taken === route.name
       }),
     ),
   )
+}
+
+function requestsFor(way: GuardedWay, ai: AiBackend | undefined, name: string, match: Match) {
+  const plain = way.model === undefined ? plainRequests(way, name, match) : []
+  return [...plain, ...plainCalls(way, ai, name, match)]
 }
 
 function namesOf({ route, listener }: GuardedWay): readonly string[] {
@@ -160,7 +165,7 @@ function plainCalls(
 ): readonly HypotheticalRequest[] {
   const { path, method = 'POST' } = match
   if (ai === undefined || path.kind !== 'prefix' || method !== 'POST') return []
-  return modelsOf(ai, way.provider).flatMap((model) =>
+  return modelsOf(ai, way).flatMap((model) =>
     CALLS.map((call) => {
       const content = Buffer.from(JSON.stringify({ model, ...call }))
       const limits = { body: content.length, json: content.length }
@@ -179,13 +184,14 @@ function plainCalls(
 /** Names by which a client gets to the provider. */
 function modelsOf(
   { models, virtualModels = [] }: AiBackend,
-  provider: string | undefined,
+  { provider, model }: GuardedWay,
 ): readonly string[] {
+  if (model !== undefined) return [model.replace('*', 'x')]
   if (models === undefined) return ['model']
-  const own = models.filter((one) => one.provider === provider && !one.isInternal)
-  const virtual = virtualModels.filter(({ targets }) =>
-    targets.some((one) => one.provider === provider),
-  )
+  const isOwn = (one: { readonly provider: string }) =>
+    provider === undefined || one.provider === provider
+  const own = models.filter((one) => isOwn(one) && !one.isInternal)
+  const virtual = virtualModels.filter(({ targets }) => targets.some(isOwn))
   return [...own, ...virtual].map(({ name }) => name.replace('*', 'x'))
 }
 

@@ -48,7 +48,7 @@ export function openVerdicts(model: SetModel): Verdicts {
       if ('word' in supposed) return refused('', `${supposed.status ?? 'closed'}: ${supposed.word}`)
       const explained = explainRequest(program, supposed, dice)
       if (typeof explained === 'string') return refused('', explained)
-      const { route, authentications, stages, closed, early, late } = explained
+      const { route, authentications, stages, closed, early, signInPage, late } = explained
       const [connection, ...others] = stages
       const denied = connection && reasonOf(denialOf([connection]))
       if (denied !== undefined) return refused('', denied)
@@ -58,6 +58,7 @@ export function openVerdicts(model: SetModel): Verdicts {
       }
       if (isConnection) return { isAdmitted: true, route: '', reason: 'admitted' }
       if (early !== undefined) return refused(route, `${early.status}: ${early.reason}`)
+      if (signInPage !== undefined) return refused(route, signInPage)
       const unknown = authentications.map((one) => refusalBy(one, supposed)).find(Boolean)
       if (unknown !== undefined) return refused(route, unknown)
       const denial = reasonOf(denialOf(others))

@@ -106,7 +106,10 @@ export interface GuardedWay {
   readonly route: Route | undefined
   readonly rule: RouteRule | undefined
   readonly backend: string | undefined
+  /** Undefined: any that serves it. */
   readonly provider: string | undefined
+  /** Of calls by this name alone. */
+  readonly model?: string
 }
 
 /**
@@ -193,13 +196,21 @@ function routeOf(surveyed: Surveyed, where: RulePlace, network: readonly Guard[]
   const protect = (behind: readonly Guard[], backend?: string, provider?: string) =>
     protectionOf([...before, ...behind], wayTo(backend, provider), rulesGuard)
   const refs = [...reach.refsOf(where)]
-  const backends = refs.map((ref) => backendOf(reach, ref, reach.behind(layers, ref), protect))
+  const jointly: Jointly = (parts, { guards: own, backend }, model) => {
+    const all = weakest(parts.map(({ protection }) => protection))
+    if (parts.length < 2 || STRENGTH.indexOf(all) < STRENGTH.indexOf('partly-guarded')) return all
+    if (parts.every((part) => part.guards.some(isShut))) return all
+    if (protect(own, backend) === 'guarded') return all
+    const way = { ...wayTo(backend), ...(model === undefined ? {} : { model }) }
+    return rulesGuard(way) === 'something' ? all : 'unknown'
+  }
+  const backends = refs.map((ref) =>
+    backendOf(reach, ref, reach.behind(layers, ref), protect, jointly),
+  )
   // One that gets no share of the requests guards none of them, and lets none in.
   const sharing = backends.filter((_, index) => (refs[index]?.ref.weight ?? 0) > 0)
-  const behind = sharing.map(({ backend, guards: own, providers }) =>
-    providers === undefined
-      ? protect(own, backend)
-      : weakest(providers.map(({ protection }) => protection)),
+  const behind = sharing.map((one) =>
+    one.providers === undefined ? protect(one.guards, one.backend) : jointly(one.providers, one),
   )
   return {
     route: route.name,
@@ -212,11 +223,22 @@ function routeOf(surveyed: Surveyed, where: RulePlace, network: readonly Guard[]
   }
 }
 
+/**
+ * Of several providers, whoever one of them denies may be served by another: that each keeps
+ * somebody out does not mean that all of them do.
+ */
+type Jointly = (
+  parts: readonly EffectivePart[],
+  backend: Pick<EffectiveBackend, 'guards' | 'backend'>,
+  model?: string,
+) => Protection
+
 function backendOf(
   reach: Reach,
   { ref, backend }: RefPlace,
   around: readonly Layer[],
   protect: (behind: readonly Guard[], backend: string, provider: string) => Protection,
+  jointly: Jointly,
 ): EffectiveBackend {
   const name = ref.backend
   // Rules about MCP guard what speaks it.
@@ -233,7 +255,9 @@ function backendOf(
     return { name: part.name, guards: beside, protection, ...known }
   })
   if (backend.kind === 'ai') {
-    const models = modelsOf(backend, parts)
+    const models = modelsOf(backend, parts, (some, model) =>
+      jointly(some, { backend: name, guards }, model),
+    )
     return { backend: name, guards, providers: parts, ...(models === undefined ? {} : { models }) }
   }
   if (backend.kind !== 'mcp') return { backend: name, guards }
@@ -267,17 +291,21 @@ function pinsOf(target: string, { mode, file }: McpPins): EffectivePins {
 function modelsOf(
   { models, virtualModels = [] }: AiBackend,
   parts: readonly EffectivePart[],
+  jointly: (parts: readonly EffectivePart[], model: string) => Protection,
 ): readonly EffectiveModel[] | undefined {
-  const protectionOfAll = (providers: readonly string[]) =>
-    weakest(parts.flatMap((one) => (providers.includes(one.name) ? one.protection : [])))
+  const protectionOfAll = (providers: readonly string[], name: string) =>
+    jointly(
+      parts.filter((one) => providers.includes(one.name)),
+      name,
+    )
   const plain = models
     ?.filter(({ isInternal }) => !isInternal)
     .map(({ name, provider }) => ({
-      ...{ name, providers: [provider], protection: protectionOfAll([provider]) },
+      ...{ name, providers: [provider], protection: protectionOfAll([provider], name) },
     }))
   const virtual = virtualModels.map(({ name, routing, targets }) => {
     const providers = [...new Set(targets.map(({ provider }) => provider))]
-    return { name, routing, providers, protection: protectionOfAll(providers) }
+    return { name, routing, providers, protection: protectionOfAll(providers, name) }
   })
   return plain && [...plain, ...virtual]
 }
@@ -329,6 +357,11 @@ function withoutBackend(before: Protection): Protection {
 
 const MCP_RULES = kindsThat(({ hasRules, stage }) => hasRules && stage === 'mcp')
 
+/** It turns everybody away who brings nothing, whatever rules say. */
+function isShut({ isEnforced, rules }: Guard): boolean {
+  return isEnforced && rules.length === 0
+}
+
 /** By all that is on one way together. */
 function protectionOf(
   guards: readonly Guard[],
@@ -337,7 +370,7 @@ function protectionOf(
 ): Protection {
   const enforced = guards.filter(({ isEnforced }) => isEnforced)
   // Authentications, and what is invalid and denies everything.
-  if (enforced.some(({ rules }) => rules.length === 0)) return 'guarded'
+  if (enforced.some(isShut)) return 'guarded'
   const rulesOf = (own: readonly Guard[]) => own.flatMap(({ rules }) => rules)
   const isAsking = ({ action }: GuardRule) => action !== 'Deny'
   const messages = rulesOf(enforced.filter(({ kind }) => MCP_RULES.has(kind)))

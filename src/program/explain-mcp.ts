@@ -1,7 +1,9 @@
 import type { Exchange } from '../exchange/exchange.ts'
 import type { HeaderReader } from '../exchange/header-view.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
+import { runToCompletion } from '../model/steps.ts'
 import type { McpMessage } from '../protocols/mcp/attributes.ts'
+import { guardMessage } from '../protocols/mcp/guarded-message.ts'
 import { isObject } from '../protocols/mcp/message.ts'
 import { methodOf } from '../protocols/mcp/methods.ts'
 import { Names } from '../protocols/mcp/names.ts'
@@ -17,6 +19,7 @@ import {
   withoutSession,
 } from '../protocols/mcp/well-formed.ts'
 import type { SupposedBody } from './explain-call.ts'
+import { mcpGuardsFor } from './mcp-guards.ts'
 import { pinDecision } from './mcp-pins.ts'
 import type { McpUpstream, MessageExplanation } from './program.ts'
 
@@ -35,8 +38,30 @@ export interface ExplainedMessage {
   readonly tools?: readonly ExplainedTool[]
 }
 
-/** The message is in the body; without one there is nothing that rules could be asked about. */
+/** By rules and pins, and by guards: those run for whatever is sent on. */
 export function explainMessage(
+  upstream: McpUpstream,
+  exchange: Exchange,
+  body: SupposedBody | undefined,
+): ExplainedMessage {
+  const ruled = explainRules(upstream, exchange, body)
+  const { stage, late, unknown } = ruled
+  const isDenied = stage?.decision?.isEnforced === true && !stage.decision.isAllowed
+  const guard = mcpGuardsFor(exchange)?.request
+  if (late !== undefined || unknown !== undefined || isDenied || guard === undefined) return ruled
+  if (exchange.request.method !== 'POST') return ruled
+  if (body?.content === undefined) return { ...ruled, unknown: UNKNOWN_MESSAGE }
+  const text = new TextDecoder().decode(body.content)
+  const { rejection } = runToCompletion(guardMessage(text, guard))
+  if (rejection === undefined) return ruled
+  // An error of the protocol, which is a response as others are.
+  return { ...ruled, late: { ...reply(200, 'authorization'), message: rejection } }
+}
+
+const UNKNOWN_MESSAGE = 'the message is unknown because no body was given'
+
+/** The message is in the body; without one there is nothing that rules could be asked about. */
+function explainRules(
   { mcp, servers, isPrefixed, onlyLocal }: McpUpstream,
   exchange: Exchange,
   body: SupposedBody | undefined,
@@ -58,7 +83,7 @@ export function explainMessage(
   }
   if (method !== 'POST') return { late: NOT_ALLOWED }
   if (body === undefined) {
-    return mcp.isGuarded ? { unknown: 'the message is unknown because no body was given' } : {}
+    return mcp.isGuarded ? { unknown: UNKNOWN_MESSAGE } : {}
   }
   const version = headers.get('mcp-protocol-version')
   if (!isOld && isBatch(request) && (version === undefined || BATCH_REVISIONS.includes(version))) {

@@ -21,7 +21,16 @@ import {
   unprepared,
 } from './explain-call.ts'
 import { type ExplainedTool, explainMessage } from './explain-mcp.ts'
-import { answerOf, EARLY, LATE, pageOf, TRANSFORMING } from './explain-steps.ts'
+import {
+  answerOf,
+  EARLY,
+  GUARDING,
+  LATE,
+  pageOf,
+  signInPageOf,
+  TRANSFORMING,
+  unaskedOf,
+} from './explain-steps.ts'
 import { recognize } from './hypothetical-token.ts'
 import {
   type BackendProgram,
@@ -87,8 +96,12 @@ export interface ExplainedRequest {
   readonly closed?: string | undefined
   /** What a policy responds before authentication and rules: to a preflight of CORS. */
   readonly early?: Reply | undefined
+  /** Whose page it is by which somebody signs in or out: no rule and no backend is asked. */
+  readonly signInPage?: string | undefined
   /** What the gateway responds itself to a request that is allowed: a redirect, 404. */
   readonly late?: Reply | undefined
+  /** Kinds of policies that ask a service about it after the rules: it may respond itself. */
+  readonly unasked?: readonly string[] | undefined
   /** Why it cannot be told what the backend's rules decide. */
   readonly unknown?: string | undefined
   /** Of a list of MCP tools: those that are known from pins. */
@@ -136,7 +149,9 @@ export function explainRequest(
   const response = isDenied(traffic) ? undefined : answerOf(route, LATE, exchange)
   for (const meter of route.meters ?? []) meter(exchange)
   const chosen = response ?? backendOf(() => route.choose(exchange), supposed.backend, dice)
-  const found = { ...place, route: route.name, authentications, early }
+  const signInPage = signInPageOf(route, exchange)
+  const unasked = isDenied(traffic) ? [] : unaskedOf(route)
+  const found = { ...place, route: route.name, authentications, early, signInPage, unasked }
   if (isReply(chosen)) return { ...found, stages: [first, traffic], late: chosen }
   const sent = supposed.body ?? (supposed.isWhole === true ? NO_BODY : undefined)
   const called = describedAt(chosen, exchange, sent) ?? calledAt(chosen, exchange, sent)
@@ -147,6 +162,7 @@ export function explainRequest(
   if (upstream.kind === 'mcp') {
     // Rules about messages read what it sets.
     answerOf(chosen, TRANSFORMING, exchange)
+    answerOf(chosen, GUARDING, exchange)
     const { stage, late, unknown, tools } = explainMessage(upstream, exchange, sent)
     const own = stage === undefined ? [] : [{ stage: 'mcp', name: chosen.name, ...stage } as const]
     return { ...found, stages: [first, traffic, ...last, ...own], late, unknown, tools }

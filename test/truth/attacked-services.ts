@@ -1,6 +1,9 @@
 import { once } from 'node:events'
 import { request as ask, createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Server as GrpcServer, ServerCredentials } from '@grpc/grpc-js'
+import { decodeEnvoy, encodeEnvoy } from '../proxy/envoy-messages.ts'
+import { startProcessor } from '../proxy/processor.ts'
 import type { Tree } from './document.ts'
 import { World } from './gateways.ts'
 import { settings } from './generate.ts'
@@ -15,6 +18,10 @@ export interface Addresses {
   readonly refusing: string
   /** Speaks MCP. */
   readonly tools: string
+  /** A processor that responds to every request itself, with 403. */
+  readonly processor: string
+  /** A rate limit service by which everything is over the limit. */
+  readonly limiter: string
 }
 
 /** Tools that the server has. */
@@ -25,17 +32,22 @@ export class AttackedServices {
   readonly world: World
   readonly addresses: Addresses
   readonly #servers: readonly Server[]
+  readonly #grpc: readonly GrpcService[]
 
-  private constructor(world: World, servers: readonly Server[]) {
+  private constructor(world: World, servers: readonly Server[], grpc: readonly GrpcService[]) {
+    const [processor = '', limiter = ''] = grpc.map(({ port }) => `127.0.0.1:${port}`)
     const [refusing = '', tools = ''] = servers.map(addressOf)
     const { ports, backends } = world.place
     this.world = world
     this.#servers = servers
+    this.#grpc = grpc
     this.addresses = {
       port: ports[0] as number,
       backends: backends.map((port) => `127.0.0.1:${port}`),
       refusing,
       tools,
+      processor,
+      limiter,
     }
   }
 
@@ -44,11 +56,15 @@ export class AttackedServices {
     const servers = [createServer(refuse), createServer(answer)]
     for (const server of servers) server.listen(0, '127.0.0.1')
     await Promise.all(servers.map((server) => once(server, 'listening')))
-    return new AttackedServices(await World.open(), servers)
+    const processor = await startProcessor()
+    processor.answer = () => [{ immediateResponse: { status: { code: 403 } } }]
+    const grpc = [processor, await startLimiter()]
+    return new AttackedServices(await World.open(), servers, grpc)
   }
 
   async close(): Promise<void> {
     await this.world.close()
+    for (const one of this.#grpc) one.close()
     for (const server of this.#servers) {
       server.close()
       server.closeAllConnections()
@@ -80,16 +96,53 @@ export class AttackedServices {
   }
 }
 
+interface GrpcService {
+  readonly port: number
+  close(): void
+}
+
+async function startLimiter(): Promise<GrpcService> {
+  const OVER_LIMIT = 2
+  const server = new GrpcServer()
+  const method = {
+    path: '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit',
+    requestStream: false,
+    responseStream: false,
+    requestSerialize: (value: object) => encodeEnvoy('RateLimitRequest', value),
+    requestDeserialize: (bytes: Buffer) => decodeEnvoy('RateLimitRequest', bytes) as object,
+    responseSerialize: (value: object) => encodeEnvoy('RateLimitResponse', value),
+    responseDeserialize: (bytes: Buffer) => decodeEnvoy('RateLimitResponse', bytes) as object,
+  }
+  const limit = (_: unknown, done: (error: null, value: object) => void) =>
+    done(null, { overallCode: OVER_LIMIT, statuses: [{ code: OVER_LIMIT }] })
+  server.addService({ shouldRateLimit: method }, { shouldRateLimit: limit })
+  const port = await new Promise<number>((resolve, reject) =>
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, own) =>
+      error === null ? resolve(own) : reject(error),
+    ),
+  )
+  return { port, close: () => server.forceShutdown() }
+}
+
 const answer: RequestListener = (message, response) => {
   let text = ''
   message.on('data', (bytes: Buffer) => void (text += bytes.toString()))
   message.on('end', () => {
-    const result = text.includes('tools/list')
-      ? { tools: OFFERED.map((name) => ({ name, inputSchema: { type: 'object' } })) }
-      : { content: [{ type: 'text', text: 'done' }] }
     response.setHeader('content-type', 'application/json')
-    response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result }))
+    const { method = '', id } = text.startsWith('{') ? JSON.parse(text) : {}
+    if (id === undefined) return void response.writeHead(202).end()
+    response.end(JSON.stringify({ jsonrpc: '2.0', id, result: RESULTS[method] ?? DONE }))
   })
+}
+
+const DONE = { content: [{ type: 'text', text: 'done' }] }
+const RESULTS: Readonly<Record<string, object>> = {
+  initialize: {
+    protocolVersion: '2025-06-18',
+    capabilities: { tools: {} },
+    serverInfo: { name: 'attacked', version: '1' },
+  },
+  'tools/list': { tools: OFFERED.map((name) => ({ name, inputSchema: { type: 'object' } })) },
 }
 
 function addressOf(server: Server): string {

@@ -26,12 +26,22 @@ const COMPLETION = JSON.stringify({
 })
 
 const LOGIN = { location: 'https://login.test/', cookies: [] }
-const NO_SESSIONS: SignIn = {
+/** Whoever has a cookie of sessionCookie() is signed in, and nobody else. */
+const SESSIONS: SignIn = {
   begin: async () => LOGIN,
   finish: async () => LOGIN,
-  read: async () => undefined,
+  read: async (cookies = '') => {
+    const [, payload] = /portcullis-oidc-truth=([\w-]+)/.exec(cookies) ?? []
+    if (payload === undefined) return undefined
+    return { payload: Buffer.from(payload, 'base64url').toString(), cookies: [] }
+  },
   logout: async () => LOGIN,
   logoutByProvider: async () => undefined,
+}
+
+/** What somebody sends who is signed in; `claims` is JSON. */
+export function sessionCookie(claims: string): readonly [string, string] {
+  return ['cookie', `portcullis-oidc-truth=${Buffer.from(claims).toString('base64url')}`]
 }
 
 const BACKENDS = 8
@@ -144,8 +154,7 @@ export class World {
         reusePort: false,
         writeDecision,
         random: () => this.#dice,
-        // Nobody here has a session.
-        signIn: () => NO_SESSIONS,
+        signIn: () => SESSIONS,
       })
       this.#gateways.set(key, gateway)
     }

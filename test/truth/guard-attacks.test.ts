@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { AttackedServices } from './attacked-services.ts'
+import { type Addresses, AttackedServices } from './attacked-services.ts'
 import type { Tree } from './document.ts'
 import {
   agent,
   call,
   type File,
+  host,
   models,
   routed,
   rules,
@@ -18,6 +19,17 @@ import type { Request } from './wire.ts'
 import { isAdmitted } from './wire.ts'
 
 /** Rules that everything satisfies which its protocol serves: nobody is kept out by them. */
+const provider = (place: Addresses, name: string, index: number, require: string): Tree => ({
+  ...{ name, provider: { openAI: {} }, hostOverride: host(place, index) },
+  policies: rules({ require }),
+})
+const PAIRED = ["request.method == 'GET'", "request.method != 'GET'"] as const
+const SIGN_IN: Tree = {
+  ...{ issuer: 'https://login.example.com', clientId: 'c', mode: 'Optional' },
+  redirectUri: 'https://a.test/oauth2/callback',
+  cookieSecret: '0'.repeat(64),
+}
+
 const TAUTOLOGIES: readonly (readonly [string, File, Partial<Request>])[] = [
   ...[
     "mcp.methodName != ''",
@@ -36,6 +48,56 @@ const TAUTOLOGIES: readonly (readonly [string, File, Partial<Request>])[] = [
     toAgent('tasks/get'),
   ],
   [
+    'of two providers each admits what the other denies',
+    (place) =>
+      routed({
+        ai: {
+          groups: PAIRED.map((text, index) => ({
+            providers: [provider(place, `p${index}`, index, text)],
+          })),
+        },
+      }),
+    call('m'),
+  ],
+  [
+    'of two models that a third name leads to each admits what the other denies',
+    (place) => ({
+      llm: {
+        gateways: 'default',
+        models: PAIRED.map((require, index) => ({
+          ...{ name: `m${index}`, visibility: 'internal', provider: 'openAI' },
+          params: { hostOverride: host(place, index) },
+          ...rules({ require }),
+        })),
+        virtualModels: [
+          {
+            name: 'm',
+            routing: {
+              failover: { targets: [0, 1].map((at) => ({ model: `m${at}`, priority: at })) },
+            },
+          },
+        ],
+      },
+    }),
+    call('m'),
+  ],
+  [
+    'a page of sign-in, which the gateway serves itself',
+    (place) =>
+      routed(
+        { host: host(place) },
+        { oidc: SIGN_IN, ...rules({ require: "request.path != '/oauth2/login'" }) },
+      ),
+    {},
+  ],
+  ...[guards('Mask'), guards('Reject')].map(
+    (policies): readonly [string, File, Partial<Request>] => [
+      `a guard of words that nobody said: ${JSON.stringify(policies)}`,
+      (place) => routed(models(place, { policies })),
+      call('m'),
+    ],
+  ),
+  [
     'every model',
     (place) =>
       routed(models(place, { policies: rules({ require: 'size(llm.requestModel) >= 0' }) })),
@@ -47,6 +109,10 @@ const TAUTOLOGIES: readonly (readonly [string, File, Partial<Request>])[] = [
     call('m'),
   ],
 ]
+
+function guards(action: string): Tree {
+  return { guardrails: { request: [{ regex: { action, rules: [{ pattern: 'secret' }] } }] } }
+}
 
 describe('rules that keep nobody out', () => {
   let attacked: AttackedServices
@@ -73,7 +139,10 @@ describe('rules that keep nobody out', () => {
       assert.deepEqual(served, [true])
       const { out } = await runTools(['effective', path, '--json'])
       const { listeners } = JSON.parse(out)
-      assert.notEqual(listeners[0].routes[0].protection, 'guarded')
+      const [{ protection, backends }] = listeners[0].routes
+      assert.notEqual(protection, 'guarded')
+      const named = (backends[0].models ?? []) as readonly { readonly protection: string }[]
+      for (const one of named) assert.notEqual(one.protection, 'guarded')
     })
   }
 

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { AttackedServices } from './attacked-services.ts'
 import { parseExact, probeFor } from './claims-diff.ts'
 import { type Tree, writeYaml } from './document.ts'
+import { sessionCookie } from './gateways.ts'
 import { KEY_ATTACKS } from './key-attacks.ts'
 import { PROTOCOL_ATTACKS, type ProtocolAttack, type SentRequest } from './protocol-attacks.ts'
+import { CHANGED_ATTACKS, pinned, SERVICE_ATTACKS, SERVICE_INVARIANTS } from './service-attacks.ts'
 import { INVARIANT_ATTACKS, STREAM_ATTACKS } from './stream-attacks.ts'
 import { runTools } from './tools.ts'
 import { isAdmitted, type Probe } from './wire.ts'
@@ -28,10 +31,13 @@ describe('attacks on what is called proven of protocols', () => {
   let attacked: AttackedServices
   before(async () => {
     attacked = await AttackedServices.open()
+    await writePins(attacked)
   })
   after(() => attacked.close())
 
-  const probeOf = ({ sni, ...request }: SentRequest): Probe => {
+  const probeOf = ({ sni, session, ...own }: SentRequest): Probe => {
+    const more = session === undefined ? [] : [sessionCookie(session)]
+    const request = { ...own, headers: [...(own.headers ?? []), ...more] }
     const usual = { method: 'GET', target: '/', version: '1.1', headers: [] } as const
     const { port } = attacked.addresses
     const tls = sni === undefined ? {} : { tls: { sni } }
@@ -49,7 +55,7 @@ describe('attacks on what is called proven of protocols', () => {
     return all
   }
 
-  function argsOf({ sni, claims, key, ...request }: SentRequest): string[] {
+  function argsOf({ sni, session, claims = session, key, ...request }: SentRequest): string[] {
     const { method = 'GET', target = '/', headers = [], body } = request
     return [
       ...['-r', `${method} ${target}`, '-H', `host: ${sni ?? 'a.test'}`, '--listener', 'default'],
@@ -106,7 +112,7 @@ describe('attacks on what is called proven of protocols', () => {
     ] as const) {
       for (const [index, request] of isAsked === true ? [] : requests.entries()) {
         const said = await runTools(['explain', '-f', file, ...argsOf(request), '--json'])
-        if (/"outcome": "unknown"/.test(said.out)) continue
+        if (/"outcome": "not-known"/.test(said.out)) continue
         assert.equal(said.code === 0, seen[index], `${said.out}${said.err}`)
       }
       const unfixed = readFileSync(file, 'utf8')
@@ -117,10 +123,22 @@ describe('attacks on what is called proven of protocols', () => {
     }
   }
 
-  for (const attack of [...PROTOCOL_ATTACKS, ...KEY_ATTACKS, ...STREAM_ATTACKS])
+  for (const attack of [...PROTOCOL_ATTACKS, ...KEY_ATTACKS, ...STREAM_ATTACKS, ...SERVICE_ATTACKS])
     it(attack.name, () => judge(attack))
 
-  for (const { name, file, on, admitted, request, answer } of INVARIANT_ATTACKS) {
+  for (const { name, old, now, request } of CHANGED_ATTACKS) {
+    it(name, async () => {
+      const { addresses } = attacked
+      const isMcp = JSON.stringify(old(addresses)).includes('"targets"')
+      const trees = [attacked.fileOf(old(addresses)), attacked.fileOf(now(addresses))] as const
+      const [was] = await outcomes(trees[0], [probeOf(request)], isMcp)
+      const [is] = await outcomes(trees[1], [probeOf(request)], isMcp)
+      await judge({ name, old, now, requests: [request], ...(was === is && { isSame: true }) })
+    })
+  }
+
+  for (const one of [...INVARIANT_ATTACKS, ...SERVICE_INVARIANTS]) {
+    const { name, file, on, admitted, request, answer } = one
     it(name, async () => {
       const { world, addresses } = attacked
       const tree = attacked.fileOf(file(addresses))
@@ -138,3 +156,22 @@ describe('attacks on what is called proven of protocols', () => {
     })
   }
 })
+
+/** Of all tools, of one alone, and of one that is otherwise. */
+async function writePins(attacked: AttackedServices): Promise<void> {
+  const { world, addresses } = attacked
+  const file = world.write(
+    'pin.yaml',
+    attacked.fileOf(pinned('Enforce', 'all.pins.json')(addresses)),
+  )
+  assert.equal((await runTools(['pin', file])).code, 0)
+  const { targets, ...rest } = JSON.parse(readFileSync(join(world.folder, 'all.pins.json'), 'utf8'))
+  const { read, write } = targets.one
+  const write_ = { ...write, inputSchema: `sha256:${'0'.repeat(64)}` }
+  for (const [name, one] of [
+    ['few', { read }],
+    ['wrong', { read, write: write_ }],
+  ] as const) {
+    world.writeText(`${name}.pins.json`, JSON.stringify({ ...rest, targets: { one } }))
+  }
+}

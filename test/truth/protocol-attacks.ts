@@ -9,6 +9,8 @@ export type SentRequest = Partial<Request> & {
   readonly sni?: string
   /** Metadata of its key. */
   readonly key?: Tree
+  /** JSON text of the claims of a session. */
+  readonly session?: string
 }
 
 export type File = (place: Addresses) => Tree

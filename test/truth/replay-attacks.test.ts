@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { AttackedServices } from './attacked-services.ts'
+import { type Addresses, AttackedServices } from './attacked-services.ts'
 import type { Tree } from './document.ts'
+import { sessionCookie } from './gateways.ts'
 import {
   call,
   type File,
@@ -111,6 +112,95 @@ const ATTACKS: readonly ReplayAttack[] = [
   },
 ]
 
+const plain = (policies: Tree = {}): File => {
+  return (place) => routed({ host: host(place) }, { ...rules(ANY), ...policies })
+}
+const guarded = (pattern: string): File => {
+  const guardrails = { request: [{ regex: { action: 'Reject', rules: [{ pattern }] } }] }
+  return (place) => routed(models(place, { policies: { guardrails, ...rules(ANY) } }))
+}
+const signed = (mode: string, sub: string): File =>
+  plain({ oidc: { ...SIGN_IN, mode }, ...rules({ allow: `jwt.sub == '${sub}'` }) })
+
+/** The same of services, guards and sessions. */
+const SERVICE_ATTACKS: readonly ReplayAttack[] = [
+  {
+    name: 'a processor is asked from now on',
+    old: plain(),
+    now: (place) => plain({ extProc: { host: place.processor } })(place),
+    request: {},
+  },
+  {
+    name: 'a service that counts is asked from now on',
+    old: plain(),
+    now: (place) =>
+      plain({
+        remoteRateLimit: {
+          ...{ host: place.limiter, domain: 'd', failureMode: 'Deny' },
+          descriptors: [{ entries: [{ key: 'k', value: "'v'" }] }],
+        },
+      })(place),
+    request: {},
+  },
+  {
+    name: 'a service is asked from now on',
+    old: plain(),
+    now: (place) => plain({ extAuthz: { host: place.refusing, protocol: { http: {} } } })(place),
+    request: {},
+  },
+  {
+    name: 'a guard rejects what it did not',
+    old: guarded('y'),
+    now: guarded('x'),
+    request: call('m'),
+  },
+  {
+    name: 'a webhook is asked from now on',
+    old: (place) => routed(models(place, { policies: rules(ANY) })),
+    now: (place) => {
+      const guardrails = { request: [{ webhook: { target: { host: place.refusing } } }] }
+      return routed(models(place, { policies: { guardrails, ...rules(ANY) } }))
+    },
+    request: call('m'),
+  },
+  {
+    name: 'a rule is about somebody else who is signed in',
+    old: signed('Strict', 'alice'),
+    now: signed('Strict', 'bob'),
+    request: { session: '{"sub":"alice"}' },
+  },
+  {
+    name: 'the pages of sign-in are where there was another one',
+    old: plain({ oidc: { ...SIGN_IN, mode: 'Optional' } }),
+    now: plain({
+      oidc: { ...SIGN_IN, mode: 'Optional', redirectUri: 'https://a.test/app/callback' },
+    }),
+    request: { target: '/app/login' },
+  },
+  {
+    name: 'calls to models are counted from now on, and it is none',
+    old: (place) => routed(models(place), rules(ANY)),
+    now: (place) =>
+      routed(models(place), { ...rules(ANY), budgets: [{ requests: 1_000_000, per: 'Day' }] }),
+    request: {},
+  },
+  {
+    name: 'of two providers the other one denies',
+    old: (place) => twoProviders(place, ANY),
+    now: (place) => twoProviders(place, { deny: 'true' }),
+    request: call('m'),
+  },
+]
+
+function twoProviders(place: Addresses, rule: Tree): Tree {
+  const one = (name: string, index: number, own: Tree): Tree => ({
+    ...{ name, provider: { openAI: {} }, hostOverride: host(place, index) },
+    policies: rules(own),
+  })
+  const denied = one('a', 0, { deny: "request.method == 'POST'" })
+  return routed({ ai: { groups: [{ providers: [denied] }, { providers: [one('b', 1, rule)] }] } })
+}
+
 describe('attacks on what is said of recorded requests', () => {
   let attacked: AttackedServices
   before(async () => {
@@ -118,10 +208,12 @@ describe('attacks on what is said of recorded requests', () => {
   })
   after(() => attacked.close())
 
-  for (const { name, old, now, request } of ATTACKS) {
+  for (const { name, old, now, request } of [...ATTACKS, ...SERVICE_ATTACKS]) {
     it(name, async () => {
       const { world, addresses } = attacked
-      const { sni, ...own } = request
+      const { sni, session, ...rest } = request
+      const cookies = session === undefined ? [] : [sessionCookie(session)]
+      const own = { ...rest, headers: [...(rest.headers ?? []), ...cookies] }
       const usual = { method: 'GET', target: '/', version: '1.1', headers: [] } as const
       const transport = { port: addresses.port, ...(sni === undefined ? {} : { tls: { sni } }) }
       const probe = { transport, request: { ...usual, host: sni ?? 'a.test', ...own } }

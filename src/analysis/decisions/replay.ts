@@ -305,14 +305,18 @@ function oddity(
   if (before === undefined) return 'how the request arrived'
   if (own.some((entry) => arrivalAt(entry) !== arrivalAt(before))) return 'how the client connected'
   const unlooked = own.flatMap((entry) => unlookedKinds(entry.unlooked, before.unlooked))
-  // How many requests there are is not for a record of one to tell.
-  const deciding = unlooked.find((kind) => !COUNTING.has(kind) && !PREFLIGHTS.has(kind))
+  // How many requests there are is not for a record of one to tell; but of those to models, what
+  // cannot be counted is denied.
+  const isOfModels = own.some(({ where }) => where.backend?.kind === 'ai')
+  const isCounting = (kind: string) => COUNTING.has(kind) && !isOfModels
+  const deciding = unlooked.find((kind) => !isCounting(kind) && !PREFLIGHTS.has(kind))
   if (deciding !== undefined && !request.isConnection) return `the result of \`${deciding}\``
   const isPreflight = request.method === 'OPTIONS' && !request.isConnection
   return isPreflight && own.some(repliesToPreflights) ? 'the response of `cors`' : undefined
 }
 
-const COUNTING = kindsThat(({ countsRequests }) => countsRequests)
+/** A service may say anything. */
+const COUNTING = kindsThat(({ countsRequests, asksService }) => countsRequests && !asksService)
 const PREFLIGHTS = kindsThat(({ repliesTo }) => repliesTo === 'preflights')
 
 /**

@@ -2,6 +2,7 @@ import { canonicalJson } from '../../model/json.ts'
 import type { Decide, Difference, SemanticDiff, Untold } from './difference.ts'
 import { type Entry, isSameEntry, type Ways } from './entries.ts'
 import { search } from './search.ts'
+import { servicesAsked } from './services.ts'
 
 /** What clients ask for by name, one Entry for each, by what is the same in both Models. */
 export interface Calls {
@@ -49,7 +50,7 @@ function* changes(
       if (seen.has(`${listener} ${route} ${name}`)) continue
       seen.add(`${listener} ${route} ${name}`)
       const [old, now] = kind === 'admitted' ? [refusing, admitting] : [admitting, refusing]
-      yield { ...place, example, old, now, services: [], asks: '' }
+      yield { ...place, example, old, now, ...servicesAsked(entry) }
     }
     if (untold !== undefined) yield { kind, listener, route, why: `${about(entry)}: ${untold}` }
   }
