@@ -3,8 +3,9 @@
 // Liberties: counted loops, rolling hashes in place of slices, tables linked to the next best.
 
 import type { Exchange } from '../exchange/exchange.ts'
-import { changedRange } from '../model/changed-range.ts'
+import { changedRange, replacedAt } from '../model/changed-range.ts'
 import { coverage } from '../model/hostnames.ts'
+import { LayeredMap } from '../model/layered-map.ts'
 import type { Match } from '../model/route.ts'
 import { runToCompletion } from '../model/steps.ts'
 import { Candidate } from './candidate.ts'
@@ -68,7 +69,7 @@ type Groups<T> = readonly { readonly entries: readonly MatchEntry<T>[] }[]
 /** Never changed: the next one shares the tables of hosts that stay as they are. */
 export interface Hosts<T> {
   readonly groups: Groups<T>
-  readonly exact: ReadonlyMap<string, HostTable<T>>
+  readonly exact: LayeredMap<HostTable<T>>
   /** By `.example.com`. */
   readonly wildcards: ReadonlyMap<string, HostTable<T>>
   /** By the hash of `.example.com`, read from its end. */
@@ -95,12 +96,12 @@ export function* compileHosts<T>(
   const isWithin = before && difference && isAllOf(before, difference.gone, starts)
   const among = isWithin === true && starts.size === changed?.size ? difference.come : groups
   const { any, ...built } = yield* buildTables(among, changed, starts)
-  const exact = merged(before?.exact, changed, built.exact, '')
+  const exact = mergedExact(before?.exact, changed, built.exact)
   if (before !== undefined && ![...(changed ?? [])].some((name) => name.startsWith('*.'))) {
     const { wildcards, suffixes, longest } = before
     return { groups, exact, wildcards, suffixes, longest, any: any ?? before.any }
   }
-  const wildcards = linked(merged(before?.wildcards, changed, built.wildcards, '*'))
+  const wildcards = linked(mergedWildcards(before?.wildcards, changed, built.wildcards))
   const suffixes = new Map<number, HostTable<T>[]>()
   let longest = 0
   for (const [name, table] of wildcards) {
@@ -136,6 +137,8 @@ function isMost<T>({ gone, come }: Difference<T>, length: number): boolean {
 
 /** Those that are elsewhere among the others count as gone and as come. */
 function groupsBetween<T>(before: Groups<T>, now: Groups<T>): Difference<T> {
+  const places = replacedAt(before, now)
+  if (places !== undefined) return groupsAt({ gone: before, come: now }, places)
   const { start, endBefore, end } = changedRange(before, now)
   const all = { gone: before.slice(start, endBefore), come: now.slice(start, end) }
   if (all.gone.length < 2 || all.come.length < 2) return all
@@ -148,8 +151,12 @@ function replacedGroups<T>({ gone, come }: Difference<T>): Difference<T> | undef
   const at: number[] = []
   for (let i = 0; i < gone.length; i++) if (gone[i] !== come[i]) at.push(i)
   if (4 * at.length > gone.length) return undefined
-  const groupsAt = (groups: Groups<T>) => at.map((index) => groups[index] as Groups<T>[number])
-  return { gone: groupsAt(gone), come: groupsAt(come) }
+  return groupsAt({ gone, come }, at)
+}
+
+function groupsAt<T>({ gone, come }: Difference<T>, at: readonly number[]): Difference<T> {
+  const pick = (groups: Groups<T>) => at.map((index) => groups[index] as Groups<T>[number])
+  return { gone: pick(gone), come: pick(come) }
 }
 
 /** Where some are new, gone, or elsewhere. */
@@ -337,15 +344,25 @@ function isSome(hostnames: readonly string[], names: ReadonlySet<string> | undef
 }
 
 /** The tables of before, with those of changed names as they were built. */
-function merged<T>(
+function mergedExact<T>(
+  before: LayeredMap<HostTable<T>> | undefined,
+  changed: ReadonlySet<string> | undefined,
+  built: ReadonlyMap<string, HostTable<T>>,
+): LayeredMap<HostTable<T>> {
+  if (before === undefined || changed === undefined) return LayeredMap.of(built)
+  const names = [...changed].filter((name) => before.has(name) || built.has(name))
+  return names.length === 0 ? before : before.with(names.map((name) => [name, built.get(name)]))
+}
+
+/** The same of wildcards. */
+function mergedWildcards<T>(
   before: ReadonlyMap<string, HostTable<T>> | undefined,
   changed: ReadonlySet<string> | undefined,
   built: ReadonlyMap<string, HostTable<T>>,
-  mark: '' | '*',
 ): ReadonlyMap<string, HostTable<T>> {
   if (before === undefined || changed === undefined) return built
   const made = new Map(before)
-  for (const name of changed) if (name.startsWith(mark)) made.delete(name.slice(mark.length))
+  for (const name of changed) if (name.startsWith('*')) made.delete(name.slice(1))
   for (const [name, table] of built) made.set(name, table)
   return made
 }
