@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import own from '../package.json' with { type: 'json' }
-import { metricsResponses } from '../src/admin/answers.ts'
-import type { Answer } from '../src/admin/servers.ts'
+import { metricsResponses } from '../src/admin/responses.ts'
+import type { RequestHandler } from '../src/admin/servers.ts'
 import { isListening, serve, text } from '../src/admin/servers.ts'
 import { resumeOptimization } from '../src/cli/startup-memory.ts'
 import { HttpsKubeClient } from '../src/controller/cluster/client.ts'
@@ -78,12 +78,12 @@ async function serveUntilStopped(options: ControllerOptions, log: Logger): Promi
     metrics,
   })
   controller = running
-  const ready: Answer = (_, response) => {
+  const ready: RequestHandler = (_, response) => {
     if (running.isReady) return text(response, 200, 'ready\n')
     const kinds = running.waitingFor.join(', ')
     text(response, 503, kinds === '' ? 'not translated yet\n' : `waiting for ${kinds}\n`)
   }
-  const alive: Answer = (_, response) => text(response, 200, 'alive\n')
+  const alive: RequestHandler = (_, response) => text(response, 200, 'alive\n')
   const servers = await Promise.all([
     listenAt(
       options.healthPort,
@@ -110,7 +110,7 @@ async function serveUntilStopped(options: ControllerOptions, log: Logger): Promi
   process.once('SIGINT', stop)
 }
 
-function listenAt(port: number, responses: ReadonlyMap<string, Answer>) {
+function listenAt(port: number, responses: ReadonlyMap<string, RequestHandler>) {
   const origin = { kind: 'object', object: 'controller', field: 'environment' } as const
   // Without a host: all addresses of the pod, IPv6 where there is one.
   return serve({ kind: 'tcp', host: '', port }, responses, origin)

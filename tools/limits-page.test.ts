@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { policySchema } from '../src/policies/schema.ts'
 import { planPorts } from '../src/proxy/port-plan.ts'
 import { fileJsonSchema, type JsonSchema } from '../src/sources/file/json-schema.ts'
-import { frontendPolicy, httpListener, programOf } from '../test/proxy/doorstep.ts'
+import { frontendPolicy, httpListener, programOf } from '../test/proxy/accepting.ts'
 import { defaultOf, limitsPage, NO_LIMITS, SETTINGS } from './limits-page.ts'
 
 const schema = fileJsonSchema()

@@ -5,14 +5,14 @@ import type { Server } from 'node:http'
 import { type AddressInfo, connect, isIP } from 'node:net'
 import { hostname } from 'node:os'
 import { describe, it } from 'node:test'
-import { type Answer, serve, text } from './servers.ts'
+import { type RequestHandler, serve, text } from './servers.ts'
 
 type Looked = (error: NodeJS.ErrnoException | null, address: string, family: number) => void
 
 const ORIGIN = { file: 'test', line: 1, column: 1 } as unknown as Parameters<typeof serve>[2]
 
 async function statusFor(bound: string, host: string, isPrivate = false): Promise<string> {
-  const responses = new Map<string, Answer>([
+  const responses = new Map<string, RequestHandler>([
     ['/secret', (_, response) => text(response, 200, 'yes')],
   ])
   const server = (await serve(
@@ -50,7 +50,7 @@ describe('a server for operators', () => {
 
   it('responds 500 where an answer throws, at once or later, and says so once', async () => {
     const reported: unknown[] = []
-    const responses = new Map<string, Answer>([
+    const responses = new Map<string, RequestHandler>([
       [
         '/now',
         () => {
@@ -102,7 +102,7 @@ describe('a server for operators', () => {
 
   it('ends clients that are slow, and serves others meanwhile', async () => {
     const at = { kind: 'tcp', host: '127.0.0.1', port: 0 } as const
-    const body: Answer = async (request, response) => {
+    const body: RequestHandler = async (request, response) => {
       for await (const _ of request) void _
       text(response, 200, 'whole')
     }

@@ -7,7 +7,10 @@ import { sentenceOf } from '../diagnostics/system-error.ts'
 import { type Address, isLoopback } from '../model/settings.ts'
 
 /** What answers at one path. */
-export type Answer = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
+export type RequestHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+) => void | Promise<void>
 
 /** What a client may take of a server: one that is slow ends, and many keep nobody else out. */
 export interface ServerBounds {
@@ -27,11 +30,11 @@ const BOUNDS: ServerBounds = { head: 10_000, request: 60_000, connections: 512 }
  */
 export async function serve(
   address: Address,
-  responses: ReadonlyMap<string, Answer>,
+  responses: ReadonlyMap<string, RequestHandler>,
   origin: Origin,
   broke: (error: unknown) => void = () => {},
   isPrivate = false,
-  api?: Answer,
+  api?: RequestHandler,
   names: readonly string[] = [],
   bounds: ServerBounds = BOUNDS,
 ): Promise<Server | Diagnostic | undefined> {
@@ -52,12 +55,12 @@ export async function serve(
       void run(api, request, response, broke)
       return
     }
-    const answer = responses.get(path) ?? nearestFolder(responses, path)
-    if (answer === undefined) text(response, 404, `unknown path ${path}\n`)
+    const handler = responses.get(path) ?? nearestFolder(responses, path)
+    if (handler === undefined) text(response, 404, `unknown path ${path}\n`)
     else if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('allow', 'GET, HEAD')
       text(response, 405, 'method not allowed; available: GET\n')
-    } else void run(answer, request, response, broke)
+    } else void run(handler, request, response, broke)
   })
   server.keepAliveTimeout = 65_000
   server.maxConnections = bounds.connections
@@ -69,13 +72,13 @@ export async function serve(
 
 /** What throws is the affair of one caller, and told. */
 async function run(
-  answer: Answer,
+  handler: RequestHandler,
   request: IncomingMessage,
   response: ServerResponse,
   broke: (error: unknown) => void,
 ): Promise<void> {
   try {
-    await answer(request, response)
+    await handler(request, response)
   } catch (error) {
     // A caller that does not wait for the end is none of our business.
     if ((error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE') return
@@ -131,10 +134,13 @@ export function isListening(server: Server | Diagnostic | undefined): server is 
 }
 
 /** `/ui/` responds for all that is below it, at any depth; `/` for itself alone. */
-function nearestFolder(responses: ReadonlyMap<string, Answer>, path: string): Answer | undefined {
+function nearestFolder(
+  responses: ReadonlyMap<string, RequestHandler>,
+  path: string,
+): RequestHandler | undefined {
   for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
-    const answer = responses.get(path.slice(0, end + 1))
-    if (answer !== undefined) return answer
+    const handler = responses.get(path.slice(0, end + 1))
+    if (handler !== undefined) return handler
   }
   return undefined
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join, sep } from 'node:path'
-import { type Answer, text } from './servers.ts'
+import { type RequestHandler, text } from './servers.ts'
 
 /** Where the Admin UI is, for browsers. */
 export const UI_PATH = '/ui/'
@@ -32,7 +32,7 @@ interface Built {
 }
 
 /** The files of the Admin UI. They hold nothing of the gateway, so anyone may read them. */
-export function uiAnswer(find: FindUi): Answer {
+export function uiHandler(find: FindUi): RequestHandler {
   let loading: Promise<Built | string> | undefined
   const load = async () => {
     const found = await find()

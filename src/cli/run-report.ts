@@ -1,4 +1,4 @@
-import type { Status } from '../admin/answers.ts'
+import type { Status } from '../admin/responses.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { renderOrigin } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'

@@ -5,8 +5,8 @@ import {
   metricsResponses,
   readinessResponses,
   type Status,
-} from '../admin/answers.ts'
-import { type Answer, isListening, serve } from '../admin/servers.ts'
+} from '../admin/responses.ts'
+import { isListening, type RequestHandler, serve } from '../admin/servers.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { renderCount, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
@@ -272,10 +272,10 @@ async function serveUntilStopped(
   const at = (field: string) => ({ kind: 'object', object: file, field }) as const
   const secrets = secretsOf(terminal.environment)
   // Loaded with the first call: a gateway that is never asked needs none of it.
-  let api: Answer | undefined
+  let api: RequestHandler | undefined
   const loadApi = () => import('../admin/api/index.ts')
-  const lazyApi: Answer = async (request, response) => {
-    api ??= (await loadApi()).apiAnswer(
+  const lazyApi: RequestHandler = async (request, response) => {
+    api ??= (await loadApi()).apiHandler(
       {
         version: VERSION,
         status: () => withStorage(withWorkers(status, fleet), storage),

@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path'
-import type { Status } from '../admin/answers.ts'
+import type { Status } from '../admin/responses.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Model } from '../model/model.ts'
 import type { Settings } from '../model/settings.ts'

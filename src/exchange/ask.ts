@@ -15,7 +15,7 @@ export interface Question {
   readonly maxBytes: number
 }
 
-export interface Answer {
+export interface ServiceResponse {
   readonly status: number
   readonly headers: HeaderView
   /** In the order in which they came, repeated ones apart. */
@@ -31,7 +31,7 @@ export interface NoResponse {
 
 /** Asks, and never throws; `exchange` is the request on whose behalf. */
 export interface Ask {
-  (exchange: Exchange, question: Question): Promise<Answer | NoResponse>
+  (exchange: Exchange, question: Question): Promise<ServiceResponse | NoResponse>
   /** A stream of messages both ways, in place of one question; absent: there is nobody to ask. */
   readonly open?: OpenStream
 }

@@ -10,6 +10,8 @@ export interface ChangedRange {
 interface Compared {
   readonly before: WeakRef<readonly unknown[]>
   readonly range: ChangedRange
+  /** The only places within it that differ, where that is known. */
+  readonly places?: readonly number[]
 }
 
 /** By the second list. */
@@ -27,9 +29,33 @@ export function changedRange<T>(
 ): ChangedRange {
   const known = compared.get(now)
   if (known?.before.deref() === before) return known.range
+  if (before === now) return { start: now.length, endBefore: now.length, end: now.length }
   const range = find(before, now, within)
   compared.set(now, { before: new WeakRef(before), range })
   return range
+}
+
+/**
+ * Says that the second list has other things than the first at these places alone, in ascending
+ * order: they may be few and far apart.
+ */
+export function noteReplaced<T>(
+  before: readonly T[],
+  now: readonly T[],
+  places: readonly number[],
+): void {
+  const [start = now.length] = places
+  const end = (places[places.length - 1] ?? now.length - 1) + 1
+  compared.set(now, { before: new WeakRef(before), range: { start, endBefore: end, end }, places })
+}
+
+/** The places that `noteReplaced` was told of these lists; undefined: they are not known. */
+export function replacedAt<T>(
+  before: readonly T[],
+  now: readonly T[],
+): readonly number[] | undefined {
+  const known = compared.get(now)
+  return known?.before.deref() === before ? known.places : undefined
 }
 
 /** The list that this one was compared with last, if it is still there. */

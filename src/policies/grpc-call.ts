@@ -1,4 +1,4 @@
-import type { Answer, Question } from '../exchange/ask.ts'
+import type { Question, ServiceResponse } from '../exchange/ask.ts'
 
 /* Calls of gRPC, as policies make them to services of users. */
 
@@ -40,7 +40,7 @@ export function grpcStream(
 }
 
 /** The message of the response, or why there is none. */
-export function grpcMessage(answer: Answer): Uint8Array | string {
+export function grpcMessage(answer: ServiceResponse): Uint8Array | string {
   const messages = grpcMessages(answer)
   if (typeof messages === 'string') return messages
   const [only] = messages
@@ -55,7 +55,7 @@ export function grpcMessages({
   headers,
   trailers,
   body,
-}: Answer): readonly Uint8Array[] | string {
+}: ServiceResponse): readonly Uint8Array[] | string {
   if (status !== 200) return `status ${status}`
   const grpcStatus = trailers.get('grpc-status') ?? headers.get('grpc-status')
   if (grpcStatus !== '0') return `gRPC status ${grpcStatus ?? 'missing'}`

@@ -1,5 +1,5 @@
 import type { Exchange } from '../exchange/exchange.ts'
-import { changedRange } from '../model/changed-range.ts'
+import { changedRange, noteReplaced } from '../model/changed-range.ts'
 import type { Model } from '../model/model.ts'
 import { movesMade } from '../model/moves.ts'
 import type { Route } from '../model/route.ts'
@@ -16,6 +16,7 @@ import { compileFrontend } from './frontend.ts'
 import { HeaderReads } from './headers-read.ts'
 import { pagesOf } from './kept.ts'
 import { compileHosts, type MatchEntry, matcherOf } from './match.ts'
+import { carryMentions } from './mentions.ts'
 import { compileNetwork } from './network.ts'
 import { withPages } from './own-pages.ts'
 import {
@@ -25,6 +26,7 @@ import {
   mentionedBackends,
   type PlacedRoute,
   type Reusable,
+  type ReusedParts,
   type RoutePart,
   reusable,
 } from './parts.ts'
@@ -58,8 +60,12 @@ export function compileProgramCooperatively(
 /** What nothing uses any more once the new Program serves, to be closed. */
 export function retiredClusters(previous: Program, next: Program): readonly Cluster[] {
   if (next.clusters === previous.clusters) return []
-  const used = new Set(next.clusters.values())
-  return [...previous.clusters.values()].filter((cluster) => !used.has(cluster))
+  const gone = new Set<Cluster>()
+  previous.clusters.forEach((cluster, key) => {
+    if (next.clusters.get(key) !== cluster) gone.add(cluster)
+  })
+  if (gone.size > 0) next.clusters.forEach((cluster) => void gone.delete(cluster))
+  return [...gone]
 }
 
 function* compileSteps(
@@ -119,7 +125,10 @@ function* compileListener(
     reused.parts[index] = yield* compileRoute(compilation, where, route, reused.stale.get(route))
   }
   const parts = reused.parts as RoutePart[]
-  if (known !== undefined) changedRange(known.routes, parts, reused.range)
+  if (known !== undefined) {
+    noteDifference(known, reused)
+    carryMentions(known.routes, parts)
+  }
   const hosts = yield* compileHosts(parts, known?.hosts)
   if (known !== undefined && known.hosts === hosts) return { ...known, near, routes: parts }
   const { unmatched, ...rest } = own.value
@@ -127,6 +136,13 @@ function* compileListener(
   const matcher = matcherOf(hosts, { hostname, unmatched, refused: refusedRoute(where) })
   const program = { ...rest, match: matching(matcher) }
   return { around, own, near, routes: parts, hosts, program }
+}
+
+/** Thousands of parts are looked through once, by what is known of them, or not at all. */
+function noteDifference({ routes }: ListenerPart, reused: ReusedParts): void {
+  const parts = reused.parts as readonly RoutePart[]
+  if (reused.isInPlace !== true) changedRange(routes, parts, reused.range)
+  else if (parts !== routes) noteReplaced(routes, parts, reused.missing)
 }
 
 /** Apart, so that it keeps nothing else of the compilation alive. */

@@ -64,7 +64,7 @@ export class HostTable<T> {
     const gone = [...keys].filter((key) => this.exact !== undefined && key.startsWith('='))
     const left = this.exact?.with(gone.map((key) => [key.slice(1), undefined]))
     made.exact = left?.size === 0 ? undefined : left
-    for (const text of prefixes) made.#replace(text, undefined)
+    made.#replace(prefixes.map((text) => [text, undefined]))
     return made
   }
 
@@ -79,20 +79,28 @@ export class HostTable<T> {
   }
 
   /** Lists may be those of the table before: others take their place. */
-  #replace(text: string, prefix: Prefix<T> | undefined): void {
-    const hash = hashPrefix(text)
-    const known = this.prefixes.get(hash)
-    if (known === undefined && prefix === undefined) return
-    const others = known?.filter((other) => other.text !== text) ?? []
-    const list = prefix === undefined ? others : [...others, prefix]
-    this.prefixes = this.prefixes.with([[hash, list.length === 0 ? undefined : list]])
-    const by = list.length - (known?.length ?? 0)
-    if (by === 0) return
-    const counts = pathsAbove(text).map((path) => {
-      const count = (this.below.get(path) ?? 0) + by
-      return [path, count === 0 ? undefined : count] as const
-    })
-    if (counts.length > 0) this.below = this.below.with(counts)
+  #replace(changes: Iterable<readonly [text: string, prefix: Prefix<T> | undefined]>): void {
+    const lists = new Map<number, readonly Prefix<T>[]>()
+    const counts = new Map<string, number>()
+    for (const [text, prefix] of changes) {
+      const hash = hashPrefix(text)
+      const known = lists.get(hash) ?? this.prefixes.get(hash) ?? []
+      const others = known.filter((other) => other.text !== text)
+      const list = prefix === undefined ? others : [...others, prefix]
+      lists.set(hash, list)
+      const by = list.length - known.length
+      if (by === 0) continue
+      for (const path of pathsAbove(text)) {
+        counts.set(path, (counts.get(path) ?? this.below.get(path) ?? 0) + by)
+      }
+    }
+    // At once: each is a copy of what is different.
+    if (lists.size > 0) {
+      const entries = [...lists].map(([hash, list]) => [hash, list.length > 0 ? list : undefined])
+      this.prefixes = this.prefixes.with(entries as [number, readonly Prefix<T>[] | undefined][])
+    }
+    if (counts.size === 0) return
+    this.below = this.below.with([...counts].map(([path, count]) => [path, count || undefined]))
   }
 
   /** Of a copy: what was added is there, best first. */
@@ -100,7 +108,7 @@ export class HostTable<T> {
     const { exact, prefixes } = this.#takeAdded()
     for (const candidates of exact.values()) candidates.sort(byDetail)
     if (exact.size > 0) this.exact = (this.exact ?? LayeredMap.of(new Map())).with(exact)
-    for (const [text, prefix] of prefixes) this.#replace(text, prefix)
+    this.#replace(prefixes)
     for (const prefix of prefixes.values()) this.#link(prefix)
   }
 

@@ -3,11 +3,12 @@
 // Liberties: counted loops, rolling hashes in place of slices, tables linked to the next best.
 
 import type { Exchange } from '../exchange/exchange.ts'
-import { changedRange } from '../model/changed-range.ts'
 import { coverage } from '../model/hostnames.ts'
+import { LayeredMap } from '../model/layered-map.ts'
 import type { Match } from '../model/route.ts'
 import { runToCompletion } from '../model/steps.ts'
 import { Candidate } from './candidate.ts'
+import { type Difference, type Groups, groupsBetween, isMost } from './group-difference.ts'
 import { HostTable, holdsAt, keyOf, PRIME, push, SEED } from './host-table.ts'
 
 /** One match of one rule, with what it leads to. Where all else is equal the first one wins. */
@@ -62,13 +63,10 @@ export function matcherOf<T>(hosts: Hosts<T>, options: MatcherOptions<T>): Match
   return (exchange) => (covers(exchange.request.host) ? (search(exchange) ?? unmatched) : unmatched)
 }
 
-/** Entries in order, those of one route together. */
-type Groups<T> = readonly { readonly entries: readonly MatchEntry<T>[] }[]
-
 /** Never changed: the next one shares the tables of hosts that stay as they are. */
 export interface Hosts<T> {
   readonly groups: Groups<T>
-  readonly exact: ReadonlyMap<string, HostTable<T>>
+  readonly exact: LayeredMap<HostTable<T>>
   /** By `.example.com`. */
   readonly wildcards: ReadonlyMap<string, HostTable<T>>
   /** By the hash of `.example.com`, read from its end. */
@@ -95,12 +93,12 @@ export function* compileHosts<T>(
   const isWithin = before && difference && isAllOf(before, difference.gone, starts)
   const among = isWithin === true && starts.size === changed?.size ? difference.come : groups
   const { any, ...built } = yield* buildTables(among, changed, starts)
-  const exact = merged(before?.exact, changed, built.exact, '')
+  const exact = mergedExact(before?.exact, changed, built.exact)
   if (before !== undefined && ![...(changed ?? [])].some((name) => name.startsWith('*.'))) {
     const { wildcards, suffixes, longest } = before
     return { groups, exact, wildcards, suffixes, longest, any: any ?? before.any }
   }
-  const wildcards = linked(merged(before?.wildcards, changed, built.wildcards, '*'))
+  const wildcards = linked(mergedWildcards(before?.wildcards, changed, built.wildcards))
   const suffixes = new Map<number, HostTable<T>[]>()
   let longest = 0
   for (const [name, table] of wildcards) {
@@ -119,67 +117,6 @@ export function* compileHosts<T>(
 
 /** The keys of paths that changed, by name; undefined: there is one without a key. */
 type Changes = ReadonlyMap<string, ReadonlySet<string> | undefined>
-
-/** So few at once hold nobody up. */
-const MAX_AT_ONCE = 100
-
-/** Groups that the one list has and the other has not, in their order. */
-interface Difference<T> {
-  readonly gone: Groups<T>
-  readonly come: Groups<T>
-}
-
-function isMost<T>({ gone, come }: Difference<T>, length: number): boolean {
-  const changed = Math.max(gone.length, come.length)
-  return changed > MAX_AT_ONCE && 2 * changed > length
-}
-
-/** Those that are elsewhere among the others count as gone and as come. */
-function groupsBetween<T>(before: Groups<T>, now: Groups<T>): Difference<T> {
-  const { start, endBefore, end } = changedRange(before, now)
-  const all = { gone: before.slice(start, endBefore), come: now.slice(start, end) }
-  if (all.gone.length < 2 || all.come.length < 2) return all
-  return replacedGroups(all) ?? otherGroups(all)
-}
-
-/** Where few are in the places of others, as those of a backend that changed. */
-function replacedGroups<T>({ gone, come }: Difference<T>): Difference<T> | undefined {
-  if (gone.length !== come.length) return undefined
-  const at: number[] = []
-  for (let i = 0; i < gone.length; i++) if (gone[i] !== come[i]) at.push(i)
-  if (4 * at.length > gone.length) return undefined
-  const groupsAt = (groups: Groups<T>) => at.map((index) => groups[index] as Groups<T>[number])
-  return { gone: groupsAt(gone), come: groupsAt(come) }
-}
-
-/** Where some are new, gone, or elsewhere. */
-function otherGroups<T>(all: Difference<T>): Difference<T> {
-  const [old, young] = [new Set(all.gone), new Set(all.come)]
-  const others = new Set<Groups<T>[number]>()
-  for (let i = 0, j = 0; i < all.gone.length || j < all.come.length; ) {
-    const [a, b] = [all.gone[i], all.come[j]]
-    if (a === b) {
-      i++
-      j++
-    } else if (a !== undefined && (others.has(a) || !young.has(a))) {
-      others.add(a)
-      i++
-    } else if (b !== undefined && (others.has(b) || !old.has(b))) {
-      others.add(b)
-      j++
-    } else if (b !== undefined && (a === undefined || all.come[j + 1] === a)) {
-      others.add(b)
-      j++
-    } else if (a !== undefined) {
-      others.add(a)
-      i++
-    }
-  }
-  return {
-    gone: all.gone.filter((group) => others.has(group)),
-    come: all.come.filter((group) => others.has(group)),
-  }
-}
 
 /** Of all entries that are different; '' for any name. */
 function changedHosts<T>({ gone, come }: Difference<T>): Changes {
@@ -337,15 +274,25 @@ function isSome(hostnames: readonly string[], names: ReadonlySet<string> | undef
 }
 
 /** The tables of before, with those of changed names as they were built. */
-function merged<T>(
+function mergedExact<T>(
+  before: LayeredMap<HostTable<T>> | undefined,
+  changed: ReadonlySet<string> | undefined,
+  built: ReadonlyMap<string, HostTable<T>>,
+): LayeredMap<HostTable<T>> {
+  if (before === undefined || changed === undefined) return LayeredMap.of(built)
+  const names = [...changed].filter((name) => before.has(name) || built.has(name))
+  return names.length === 0 ? before : before.with(names.map((name) => [name, built.get(name)]))
+}
+
+/** The same of wildcards. */
+function mergedWildcards<T>(
   before: ReadonlyMap<string, HostTable<T>> | undefined,
   changed: ReadonlySet<string> | undefined,
   built: ReadonlyMap<string, HostTable<T>>,
-  mark: '' | '*',
 ): ReadonlyMap<string, HostTable<T>> {
   if (before === undefined || changed === undefined) return built
   const made = new Map(before)
-  for (const name of changed) if (name.startsWith(mark)) made.delete(name.slice(mark.length))
+  for (const name of changed) if (name.startsWith('*')) made.delete(name.slice(1))
   for (const [name, table] of built) made.set(name, table)
   return made
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { queryObjects } from 'node:v8'
 import { hostBackend, modelOf, TestServices, type WrittenRoute } from '../../test/program/models.ts'
+import type { Backend } from '../model/backend.ts'
 import type { Model } from '../model/model.ts'
 import { reconcile } from '../model/reconcile.ts'
 import { runToCompletion } from '../model/steps.ts'
@@ -50,6 +51,47 @@ describe('parts of a Program', () => {
     )
     assert.deepEqual([...now.clusters], [...before.clusters])
     assert.deepEqual([...now.state.keys()], [...before.state.keys()])
+  })
+
+  /** Every fifth route has one backend, and all ask another. */
+  const spread = (host: string, asked = 'asked', paths: Readonly<Record<number, string>> = {}) =>
+    modelOf({
+      routes: Array.from({ length: ROUTES }, (_, n) => ({
+        name: `r${n}`,
+        matches: [{ path: { kind: 'prefix', value: paths[n] ?? `/${n}` } }],
+        backends: [{ backend: n % 5 === 2 ? 'few' : 'up' }],
+        policies: {
+          authorization: rule(`${n}`),
+          extAuthz: { backend: asked, protocol: { http: {} } },
+        },
+      })),
+      backends: [
+        hostBackend('up'),
+        { ...hostBackend('few'), endpoints: [{ host, port: 80 }] } as Backend,
+        hostBackend('asked'),
+        hostBackend('other'),
+      ],
+    })
+
+  it('of a backend that changed are those of its routes, wherever these are', () => {
+    const services = new TestServices()
+    const compiledIn = (from: Program, to: Program) => {
+      const known = new Set(partsOf(from))
+      return partsOf(to).flatMap((part, n) => (known.has(part) ? [] : [n]))
+    }
+    const first = compileProgram(spread('a.test'), undefined, services)
+    const second = after(first, spread('b.test'), services)
+    assert.deepEqual(compiledIn(first, second), [2, 7, 12, 17])
+    // The index of who mentions it goes on over edits of routes, which replace them or move them.
+    const third = after(second, spread('b.test', 'asked', { 7: '/seven', 9: '/nine' }), services)
+    assert.deepEqual(compiledIn(second, third), [7, 9])
+    const fourth = after(third, spread('c.test', 'asked', { 7: '/seven', 9: '/nine' }), services)
+    assert.deepEqual(compiledIn(third, fourth), [2, 7, 12, 17])
+    const all = spread('d.test', 'other', { 7: '/seven', 9: '/nine' })
+    const fifth = after(fourth, all, services)
+    assert.equal(compiledIn(fourth, fifth).length, ROUTES)
+    const whole = compileProgram(all, undefined, new TestServices())
+    assert.deepEqual([...fifth.clusters.keys()].sort(), [...whole.clusters.keys()].sort())
   })
 
   it('are all compiled again with other services', () => {

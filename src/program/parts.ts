@@ -9,6 +9,7 @@ import type { Reach } from '../reach/reach.ts'
 import type { CompileDeps } from './compile-deps.ts'
 import type { CompiledSection } from './compiled-section.ts'
 import type { Hosts, MatchEntry } from './match.ts'
+import { placesMentioning } from './mentions.ts'
 import type { ListenerProgram, Program, RouteProgram } from './program.ts'
 import type { Recorded, Uses } from './uses.ts'
 import type { UsesTally } from './uses-tally.ts'
@@ -85,6 +86,8 @@ export interface ReusedParts {
   readonly stale: ReadonlyMap<Route, RoutePart>
   /** Where they can differ from those of the listener before. */
   readonly range: ChangedRange | undefined
+  /** All but those that are missing are the parts of before, in their places. */
+  readonly isInPlace?: boolean
 }
 
 const NONE_STALE: ReusedParts['stale'] = new Map()
@@ -124,6 +127,7 @@ export function reusable(previous: Program | undefined, parts: Parts | undefined
     },
     routes(part, near) {
       if (part === undefined) return NOTHING_REUSABLE.routes(part, near)
+      if (part.near === near && !isElsewhere) return inPlace(part.routes, changed)
       const range = changedRange(part.near, near)
       const { start, endBefore, end } = range
       const elsewhere = new Map<Route, RoutePart>()
@@ -156,6 +160,20 @@ export function routesToCompile(before: Model, now: Model): readonly Route[] {
   })
 }
 
+/** The routes are those of before: only backends are others, if any. */
+function inPlace(routes: ListenerPart['routes'], changed: ReadonlySet<string>): ReusedParts {
+  const missing = placesMentioning(routes, changed)
+  const parts: (RoutePart | undefined)[] =
+    missing.length === 0 ? (routes as RoutePart[]) : [...routes]
+  const stale = new Map<Route, RoutePart>()
+  for (const place of missing) {
+    const part = routes[place] as RoutePart
+    parts[place] = undefined
+    if (isKeptIn(part.route, changed)) stale.set(part.route, part)
+  }
+  return { parts, missing, stale, range: undefined, isInPlace: true }
+}
+
 function missingIn(
   parts: readonly (RoutePart | undefined)[],
   from: number,
@@ -182,24 +200,25 @@ function dropStale(
     for (let m = 0; m < mentions.length; m++) isStale ||= changed.has(mentions[m] as string)
     if (!isStale) continue
     parts[i] = undefined
-    if (!isReported && !mentionsIn(part.route).some((name) => changed.has(name))) {
-      stale.set(part.route, part)
-    }
+    if (!isReported && isKeptIn(part.route, changed)) stale.set(part.route, part)
   }
   return stale
 }
 
-/** Of its policies and those of its rules. */
-function mentionsIn({ policies, rules }: Route): readonly string[] {
-  return [policies, ...rules.map((rule) => rule.policies)].flatMap(mentionedBackends)
+/** Whether its policies and those of its rules mention none of these. */
+function isKeptIn({ policies, rules }: Route, changed: ReadonlySet<string>): boolean {
+  const lists = [policies, ...rules.map((rule) => rule.policies)]
+  return !lists.flatMap(mentionedBackends).some((name) => changed.has(name))
 }
 
 /** By name: those that are other than before, and those that mention such. */
 function changedBackends(before: Model, now: Model): ReadonlySet<string> {
   const changed = new Set<string>()
   if (before.backends === now.backends) return changed
-  const known = new Map(before.backends.map((backend) => [backend.name, backend]))
-  for (const backend of now.backends) {
+  const { start, endBefore, end } = changedRange(before.backends, now.backends)
+  const old = before.backends.slice(start, endBefore)
+  const known = new Map(old.map((backend) => [backend.name, backend]))
+  for (const backend of now.backends.slice(start, end)) {
     if (known.get(backend.name) !== backend) changed.add(backend.name)
     known.delete(backend.name)
   }

@@ -1,4 +1,5 @@
-import { changedRange } from '../model/changed-range.ts'
+import { changedRange, replacedAt } from '../model/changed-range.ts'
+import { LayeredMap } from '../model/layered-map.ts'
 import type { Cluster } from '../upstream/cluster.ts'
 import type { HeadersRead } from './headers-read.ts'
 import { type AllUses, allUses, type Uses } from './uses.ts'
@@ -26,14 +27,16 @@ export class UsesTally {
     const before = this.#lists
     // First what comes: what stays in use is never out of it.
     for (const [name, list] of lists) {
-      const { start, end } = changedRange(before.get(name) ?? NO_PARTS, list)
-      this.#countAll(list, start, end, 1)
+      const known = before.get(name) ?? NO_PARTS
+      const { start, end } = changedRange(known, list)
+      this.#countAll(list, replacedAt(known, list) ?? between(start, end), 1)
     }
     for (const [name, list] of before) {
       const now = lists.get(name)
       const { start, endBefore } =
         now === undefined ? { start: 0, endBefore: list.length } : changedRange(list, now)
-      this.#countAll(list, start, endBefore, -1)
+      const places = now && replacedAt(list, now)
+      this.#countAll(list, places ?? between(start, endBefore), -1)
     }
     this.#lists = lists
     const [state, clusters] = [this.#state.entries(), this.#clusters.entries()]
@@ -46,8 +49,8 @@ export class UsesTally {
     return { state, clusters, headersRead: this.#headersRead, diagnostics: NO_DIAGNOSTICS }
   }
 
-  #countAll(list: UsesList, from: number, end: number, by: 1 | -1): void {
-    for (let i = from; i < end; i++) this.#count(usesAt(list, i), by)
+  #countAll(list: UsesList, places: Iterable<number>, by: 1 | -1): void {
+    for (const place of places) this.#count(usesAt(list, place), by)
   }
 
   #count(uses: Uses, by: 1 | -1): void {
@@ -86,6 +89,10 @@ function usesAt(list: UsesList, index: number): Uses {
   return (list[index] as UsesList[number]).uses
 }
 
+function* between(start: number, end: number): Generator<number, void> {
+  for (let i = start; i < end; i++) yield i
+}
+
 interface Counted<T> {
   readonly value: T
   count: number
@@ -96,14 +103,16 @@ class CountedEntries<T> {
   readonly #counted = new Map<string, Counted<T>[]>()
   /** Keys with more than one value. */
   #ambiguous = 0
-  #entries: ReadonlyMap<string, T> | undefined
+  #entries = LayeredMap.of<T>(new Map())
+  /** Keys that may have other values than there. */
+  readonly #changed = new Set<string>()
 
   count(key: string, value: T, by: 1 | -1): void {
     const known = this.#counted.get(key) ?? []
     const found = known.find((one) => one.value === value)
     if (found !== undefined) found.count += by
     if (found !== undefined && found.count > 0) return
-    this.#entries = undefined
+    this.#changed.add(key)
     const wasAmbiguous = known.length > 1
     if (found === undefined) known.push({ value, count: by })
     else known.splice(known.indexOf(found), 1)
@@ -115,9 +124,12 @@ class CountedEntries<T> {
   /** The same object as long as they are the same; undefined where a key has several values. */
   entries(): ReadonlyMap<string, T> | undefined {
     if (this.#ambiguous > 0) return undefined
-    this.#entries ??= new Map(
-      [...this.#counted].map(([key, [only]]) => [key, (only as Counted<T>).value]),
-    )
+    const changes = [...this.#changed].flatMap((key) => {
+      const value = this.#counted.get(key)?.[0]?.value
+      return value === this.#entries.get(key) ? [] : [[key, value] as const]
+    })
+    this.#changed.clear()
+    if (changes.length > 0) this.#entries = this.#entries.with(changes)
     return this.#entries
   }
 }

@@ -4,13 +4,13 @@ import { after, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import {
-  doorstep,
+  acceptingPort,
   free,
   frontendPolicy,
   httpListener,
   programOf,
   terminated,
-} from '../../test/proxy/doorstep.ts'
+} from '../../test/proxy/accepting.ts'
 import { makeAuthority, WITHOUT_OPENSSL } from '../../test/tls/certificates.ts'
 import { helloMessage, inRecords, realHello, serverName } from '../../test/tls/hello-bytes.ts'
 
@@ -24,7 +24,7 @@ const MANY = process.env['FUZZ_RUNS'] === undefined ? 100 : 2_000
 async function start(handshakeTimeout: number) {
   const authority = makeAuthority('authority')
   const pair = authority.issue({ names: ['DNS:a.test'] })
-  const own = await doorstep()
+  const own = await acceptingPort()
   opened.push(own)
   const port = await free()
   const listener = { protocol: 'HTTPS', name: 'https', tls: terminated(pair) } as const

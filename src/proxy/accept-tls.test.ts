@@ -7,15 +7,15 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type ConnectionOptions, connect } from 'node:tls'
 import { promisify } from 'node:util'
 import {
-  type DoorstepOptions,
-  doorstep,
+  type AcceptingPortOptions,
+  acceptingPort,
   free,
   httpListener,
   networkDecision,
   programOf,
   streamTo,
   terminated,
-} from '../../test/proxy/doorstep.ts'
+} from '../../test/proxy/accepting.ts'
 import { exchange, startEcho } from '../../test/proxy/harness.ts'
 import { makeAuthority, WITHOUT_OPENSSL } from '../../test/tls/certificates.ts'
 import { helloMessage, inRecords, serverName } from '../../test/tls/hello-bytes.ts'
@@ -30,8 +30,8 @@ after(() => Promise.all(opened.map((own) => own.close())))
 type Part = Partial<Listener> & { network?: NetworkDecision }
 
 /** Listeners that share one port. */
-async function start(parts: readonly Part[], options: DoorstepOptions = {}) {
-  const own = await doorstep(options)
+async function start(parts: readonly Part[], options: AcceptingPortOptions = {}) {
+  const own = await acceptingPort(options)
   opened.push(own)
   const port = await free()
   const swap = (next: readonly Part[]) =>

@@ -5,14 +5,14 @@ import { after, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import {
-  type DoorstepOptions,
-  doorstep,
+  type AcceptingPortOptions,
+  acceptingPort,
   free,
   frontendPolicy,
   httpListener,
   networkDecision,
   programOf,
-} from '../../test/proxy/doorstep.ts'
+} from '../../test/proxy/accepting.ts'
 import { exchange } from '../../test/proxy/harness.ts'
 import { proxyV2, V4, V6 } from '../../test/tls/proxy-header.ts'
 import type { Connection } from '../exchange/connection.ts'
@@ -22,8 +22,11 @@ const run = promisify(execFile)
 const opened: { close: () => unknown }[] = []
 after(() => Promise.all(opened.map((own) => own.close())))
 
-async function start(rest: Parameters<typeof httpListener>[3] = {}, options: DoorstepOptions = {}) {
-  const own = await doorstep(options)
+async function start(
+  rest: Parameters<typeof httpListener>[3] = {},
+  options: AcceptingPortOptions = {},
+) {
+  const own = await acceptingPort(options)
   opened.push(own)
   const port = await free()
   await own.listeners.swap(programOf([httpListener(port, own.upstream, {}, rest)]))

@@ -115,13 +115,14 @@ class CountedNames {
 
 function placeNames(program: Program, streams: Streams): Places {
   const { listeners, clusters } = program
-  const backends = [...clusters.values(), ...streams.clusters.values()]
+  const backends = new Set([...streams.clusters.values()].map(({ name }) => name))
+  clusters.forEach(({ name }) => void backends.add(name))
   return {
     // Connections that may ask for several listeners are counted by their gateway.
     listener: new Set(
       listeners.flatMap(({ gateway, listener }) => [gateway, `${gateway}/${listener.name}`]),
     ),
-    backend: new Set(backends.map(({ name }) => name)),
+    backend: backends,
     provider: issuersOf(program),
   }
 }

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { after, describe, it } from 'node:test'
-import { doorstep, free, httpListener, programOf } from '../../test/proxy/doorstep.ts'
+import { acceptingPort, free, httpListener, programOf } from '../../test/proxy/accepting.ts'
 import { exchange, listen } from '../../test/proxy/harness.ts'
 
 const GET = 'GET /a HTTP/1.1\r\nhost: x\r\n\r\n'
 const opened: { close: () => unknown }[] = []
 after(() => Promise.all(opened.map((own) => own.close())))
 
-async function start(options: Parameters<typeof doorstep>[0] = {}) {
-  const own = await doorstep(options)
+async function start(options: Parameters<typeof acceptingPort>[0] = {}) {
+  const own = await acceptingPort(options)
   opened.push(own)
   return own
 }

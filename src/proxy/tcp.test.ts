@@ -6,14 +6,14 @@ import { after, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls'
 import {
-  type DoorstepOptions,
-  doorstep,
+  type AcceptingPortOptions,
+  acceptingPort,
   free,
   httpListener,
   programOf,
   streamTo,
   terminated,
-} from '../../test/proxy/doorstep.ts'
+} from '../../test/proxy/accepting.ts'
 import { listen } from '../../test/proxy/harness.ts'
 import { makeAuthority, WITHOUT_OPENSSL } from '../../test/tls/certificates.ts'
 import type { Listener } from '../model/gateway.ts'
@@ -38,8 +38,8 @@ async function backend(onSocket: (socket: Socket) => void): Promise<number> {
 
 const TCP: Partial<Listener> = { protocol: 'TCP', name: 'tcp' }
 
-async function start(options: DoorstepOptions, listener: Partial<Listener> = TCP) {
-  const own = await doorstep(options)
+async function start(options: AcceptingPortOptions, listener: Partial<Listener> = TCP) {
+  const own = await acceptingPort(options)
   opened.push(own)
   const port = await free()
   await own.listeners.swap(programOf([httpListener(port, own.upstream, listener)]))

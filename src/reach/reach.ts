@@ -3,7 +3,7 @@ import { changedRange } from '../model/changed-range.ts'
 import { type Gateway, type Listener, servesRequests, servesStreams } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import type { Route } from '../model/route.ts'
-import { hostnamesOn } from './attachment.ts'
+import { hostnamesOn, isAttached } from './attachment.ts'
 import { type Layer, type LayerAt, layerAt } from './layers.ts'
 import type { RefPlace, RoutePlace, RulePlace, StreamPlace, Where } from './where.ts'
 
@@ -62,6 +62,11 @@ export class Reach {
   routeOn({ gateway, listener }: Where, route: Route): RoutePlace | undefined {
     const hostnames = hostnamesOn(route, gateway, listener)
     return hostnames && { gateway, listener, route, hostnames }
+  }
+
+  /** Whether anything that comes to the listener can come to the route, also of connections. */
+  isReached({ gateway, listener }: Where, route: Pick<Route, 'parents' | 'hostnames'>): boolean {
+    return isAttached(route, gateway, listener)
   }
 
   *rulesOf(place: RoutePlace): Generator<RulePlace> {

@@ -1,4 +1,4 @@
-import type { Answer, Ask, NoResponse, Question } from '../exchange/ask.ts'
+import type { Ask, NoResponse, Question, ServiceResponse } from '../exchange/ask.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import { HeaderView } from '../exchange/header-view.ts'
 import type { Fields } from '../wire/http1/fields.ts'
@@ -33,13 +33,13 @@ export function asker(cluster: Cluster): Ask {
 
 /** One question on its way. */
 class Asking implements Waiting, ResponseEvents {
-  readonly answered: Promise<Answer | NoResponse>
+  readonly answered: Promise<ServiceResponse | NoResponse>
   readonly #choice: Choice
   readonly #question: Question
   readonly #lines: string
   readonly #startedAt = performance.now()
   readonly #timer: NodeJS.Timeout
-  #settle: (answer: Answer | NoResponse) => void = () => {}
+  #settle: (answer: ServiceResponse | NoResponse) => void = () => {}
   #connection: UpstreamConnection | undefined
   /** Its connection was not used before. */
   #isFresh = false
@@ -91,7 +91,7 @@ class Asking implements Waiting, ResponseEvents {
   }
 
   ended(trailers: Fields | undefined): void {
-    const answer: Answer = {
+    const answer: ServiceResponse = {
       status: this.#status,
       headers: new ResponseHeaderChanges(this.#fields),
       fields: this.#fields,
@@ -125,7 +125,10 @@ class Asking implements Waiting, ResponseEvents {
     else connection.abort()
   }
 
-  #over(answer: Answer | NoResponse, outcome: Parameters<Choice['done']>[0]['outcome']): void {
+  #over(
+    answer: ServiceResponse | NoResponse,
+    outcome: Parameters<Choice['done']>[0]['outcome'],
+  ): void {
     if (this.#isOver) return
     this.#isOver = true
     clearTimeout(this.#timer)

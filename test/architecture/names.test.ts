@@ -18,15 +18,20 @@ const BETTER: readonly (readonly [before: RegExp, now: string])[] = [
   [/\bpatienceBetween\b|\bPARTING\b|\blinger\w*/g, 'idleTimeout, CLOSE_GRACE_MS'],
   [/\bbeginFrugally\b|\bwithoutCompiler\b|\bSupposed\b/g, 'deferOptimization, HypotheticalRequest'],
   [/\bwhenReady\b|\bwhenExpired\b|\bwhenEnded\b|\bwhenDecided\b/g, 'on…'],
+  [/\bAnswers?\b|\b[a-z]\w*Answers?\b|\b[A-Z]\w*Answers?\b/g, '…Response, …Handler, …Result'],
   [/\bwithoutMcp\b|\bwithoutEffectOn\w+/g, 'check…Policies'],
 ]
 
 /** Files that were called otherwise. */
 const FILES =
-  /\/(?:frugal-start|supposed|overshadowed|habits|known|defined|foreign|stamp)(?:\.test)?\.ts$/
+  /\/(?:frugal-start|supposed|overshadowed|habits|known|defined|foreign|stamp|answers|doorstep)(?:\.\w+)*\.\w+$/
+
+/** What name servers send is an answer there, too. */
+const DNS = /^src\/upstream\/(?:name-source|dns)\.ts$/
 
 function oldNames(files: readonly SourceFile[]): readonly string[] {
-  return files
+  const misnamed = files.filter(({ path }) => FILES.test(path))
+  const named = files
     .filter(({ path }) => /^(?:src|bin)\//.test(path) && !isTest(path))
     .flatMap((file) => {
       const code = codeOf(file)
@@ -35,8 +40,9 @@ function oldNames(files: readonly SourceFile[]): readonly string[] {
           ({ 0: name, index }) => `${file.path}:${lineAt(code, index)}: ${name}, not ${now}`,
         ),
       )
-      return FILES.test(file.path) ? [`${file.path}: its name`, ...found] : found
+      return DNS.test(file.path) ? found.filter((one) => !/Answers?, not/.test(one)) : found
     })
+  return [...misnamed.map(({ path }) => `${path}: its name`), ...named]
 }
 
 describe('names in code', () => {
@@ -48,12 +54,18 @@ describe('names in code', () => {
       { path: 'src/cli/supposed.ts', text: 'type A = JwtWorld' },
       { path: 'src/cli/a.test.ts', text: 'letGo()' },
       { path: 'src/wire/a.ts', text: 'const octets = bytes.length' },
+      { path: 'src/admin/a.ts', text: 'const apiAnswer: Answer = answer' },
+      { path: 'src/upstream/dns.ts', text: 'const found: Answer = none' },
+      { path: 'test/proxy/doorstep.ts', text: 'letGo()' },
     ]
     assert.deepEqual(oldNames(files), [
-      'src/proxy/a.ts:2: mostBody, not max…',
       'src/cli/supposed.ts: its name',
+      'test/proxy/doorstep.ts: its name',
+      'src/proxy/a.ts:2: mostBody, not max…',
       'src/cli/supposed.ts:1: JwtWorld, not …Deps',
       'src/wire/a.ts:1: octets, not bytes, byteCount',
+      'src/admin/a.ts:1: apiAnswer, not …Response, …Handler, …Result',
+      'src/admin/a.ts:1: Answer, not …Response, …Handler, …Result',
     ])
   })
 })

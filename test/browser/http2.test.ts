@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { free } from '../proxy/doorstep.ts'
+import { free } from '../proxy/accepting.ts'
 import { listen } from '../proxy/harness.ts'
 import { CLOSE, frameOf, frameReader } from '../proxy/websocket-peer.ts'
 import { startWhole, until, type WholeGateway } from '../proxy/whole-gateway.ts'

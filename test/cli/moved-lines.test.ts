@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { type AddressInfo, createServer } from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import { free } from '../proxy/doorstep.ts'
+import { free } from '../proxy/accepting.ts'
 import { type Running, startRunning } from '../proxy/running.ts'
 import { until } from '../proxy/whole-gateway.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { free } from '../proxy/doorstep.ts'
+import { free } from '../proxy/accepting.ts'
 import { listen } from '../proxy/harness.ts'
 import { startRunning } from '../proxy/running.ts'
 import { makeAuthority, WITHOUT_OPENSSL } from '../tls/certificates.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { connect, createServer, type Socket } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { silence } from '../../src/upstream/fixtures/silent.ts'
-import { free } from '../proxy/doorstep.ts'
+import { free } from '../proxy/accepting.ts'
 import { exchange, type RawUpstream, startUpstream } from '../proxy/harness.ts'
 import { startWhole, until, type WholeGateway } from '../proxy/whole-gateway.ts'
 

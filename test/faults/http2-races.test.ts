@@ -8,7 +8,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2'
 import { after, describe, it } from 'node:test'
-import { free } from '../proxy/doorstep.ts'
+import { free } from '../proxy/accepting.ts'
 import { listen } from '../proxy/harness.ts'
 import { startHttp2Gateway } from '../proxy/http2-gateway.ts'
 import { askHttp2 } from '../proxy/http2-peers.ts'

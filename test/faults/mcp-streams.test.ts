@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
-import { free } from '../proxy/doorstep.ts'
+import { free } from '../proxy/accepting.ts'
 import { startMcpServer, type TestMcpServer } from '../proxy/mcp-server.ts'
 import { type Running, startRunning } from '../proxy/running.ts'
 

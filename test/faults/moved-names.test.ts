@@ -6,7 +6,7 @@ import type { AddressInfo, Server, Socket } from 'node:net'
 import { describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { serveNames } from '../../src/upstream/fixtures/name-server.ts'
-import { free } from '../proxy/doorstep.ts'
+import { free } from '../proxy/accepting.ts'
 import { exchange } from '../proxy/harness.ts'
 import { startWhole, until } from '../proxy/whole-gateway.ts'
 

@@ -5,7 +5,7 @@ import {
   type NameServer,
   serveNames,
 } from '../../src/upstream/fixtures/name-server.ts'
-import { free } from '../proxy/doorstep.ts'
+import { free } from '../proxy/accepting.ts'
 import { exchange, type RawUpstream, startEcho } from '../proxy/harness.ts'
 import { startWhole, until, type WholeGateway } from '../proxy/whole-gateway.ts'
 

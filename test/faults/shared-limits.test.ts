@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import { after, afterEach, before, describe, it } from 'node:test'
-import { free } from '../proxy/doorstep.ts'
+import { free } from '../proxy/accepting.ts'
 import { exchange, listen } from '../proxy/harness.ts'
 import { type Running, startRunning } from '../proxy/running.ts'
 import { until } from '../proxy/whole-gateway.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect as connectHttp2 } from 'node:http2'
 import { after, before, describe, it } from 'node:test'
-import { free } from '../proxy/doorstep.ts'
+import { free } from '../proxy/accepting.ts'
 import { exchange, type RawUpstream, startUpstream } from '../proxy/harness.ts'
 import { startWhole, until, type WholeGateway } from '../proxy/whole-gateway.ts'
 

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { runWith } from '../../src/cli/fixtures/run.ts'
-import { free } from '../proxy/doorstep.ts'
+import { free } from '../proxy/accepting.ts'
 import { startWhole, type WholeGateway } from '../proxy/whole-gateway.ts'
 import { fuzz } from './runs.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { after, before, describe, it } from 'node:test'
 import { buildGo } from '../oracle/build-go.ts'
-import { free } from '../proxy/doorstep.ts'
+import { free } from '../proxy/accepting.ts'
 import { startWhole, until, type WholeGateway } from '../proxy/whole-gateway.ts'
 
 const built = buildGo(new URL('go/', import.meta.url), 'http2-peers')

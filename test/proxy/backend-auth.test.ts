@@ -10,7 +10,7 @@ import {
 } from '../../src/policies/jwt-authentication/fixtures/tokens.ts'
 import { loadText } from '../../src/sources/file/load.ts'
 import { startDeciding } from '../decisions/gateway.ts'
-import { free } from './doorstep.ts'
+import { free } from './accepting.ts'
 import { type Governed, governBy } from './governed.ts'
 import { exchange, startEcho } from './harness.ts'
 import { aiConfig, startProvider } from './providers.ts'

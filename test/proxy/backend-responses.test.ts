@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { afterEach, describe, it } from 'node:test'
-import { free } from './doorstep.ts'
+import { free } from './accepting.ts'
 import { exchange } from './harness.ts'
 import { startWhole, type WholeGateway } from './whole-gateway.ts'
 

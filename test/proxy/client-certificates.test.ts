@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import { after, before, describe, it } from 'node:test'
 import { connect } from 'node:tls'
 import { type KeyPair, makeAuthority, WITHOUT_OPENSSL } from '../tls/certificates.ts'
-import { free } from './doorstep.ts'
+import { free } from './accepting.ts'
 import { listen } from './harness.ts'
 import { startWhole, until, type WholeGateway } from './whole-gateway.ts'
 

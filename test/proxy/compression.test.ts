@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, request, type Server } from 'node:http'
 import { after, before, describe, it } from 'node:test'
 import { brotliDecompressSync, createGunzip, gunzipSync, zstdDecompressSync } from 'node:zlib'
-import { free } from './doorstep.ts'
+import { free } from './accepting.ts'
 import { listen } from './harness.ts'
 import { startWhole, type WholeGateway } from './whole-gateway.ts'
 

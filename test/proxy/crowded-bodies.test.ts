@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import { free } from './doorstep.ts'
+import { free } from './accepting.ts'
 import { exchange, type RawUpstream, startUpstream } from './harness.ts'
 import { startWhole, until, type WholeGateway } from './whole-gateway.ts'
 

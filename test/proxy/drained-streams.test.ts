@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:net'
 import { describe, it } from 'node:test'
-import { free } from './doorstep.ts'
+import { free } from './accepting.ts'
 import { listen } from './harness.ts'
 import { startWhole, until } from './whole-gateway.ts'
 

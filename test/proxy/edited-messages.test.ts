@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { free } from './doorstep.ts'
+import { free } from './accepting.ts'
 import { exchange, type RawUpstream, startEcho, startGateway, startUpstream } from './harness.ts'
 import { startWhole, type WholeGateway } from './whole-gateway.ts'
 

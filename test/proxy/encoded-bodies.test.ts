@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
-import { free } from './doorstep.ts'
+import { free } from './accepting.ts'
 import { type RawUpstream, startUpstream } from './harness.ts'
 import { startWhole, type WholeGateway } from './whole-gateway.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import type { RouteProgram } from '../../src/program/program.ts'
-import { free } from './doorstep.ts'
+import { free } from './accepting.ts'
 import { type RawUpstream, startGateway, startUpstream } from './harness.ts'
 import { startWhole, until, type WholeGateway } from './whole-gateway.ts'
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { type Client, Metadata, type ServiceError, status } from '@grpc/grpc-js'
 import { type Authority, makeAuthority, WITHOUT_OPENSSL } from '../tls/certificates.ts'
-import { free } from './doorstep.ts'
+import { free } from './accepting.ts'
 import { asIs, type GrpcPeer, grpcClient, SERVICE, startGrpc } from './grpc-peers.ts'
 import { startWhole, until, type WholeGateway } from './whole-gateway.ts'
 

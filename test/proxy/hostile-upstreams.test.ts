@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer, type Server, type Socket } from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import { free } from './doorstep.ts'
+import { free } from './accepting.ts'
 import { exchange, listen } from './harness.ts'
 import { END_HEADERS, fieldBlock, frame, HEADERS } from './http2-gateway.ts'
 import { NO_SETTINGS, PING, PUSH_PROMISE, WINDOW_UPDATE, words } from './scripted-upstream.ts'

@@ -12,7 +12,7 @@ import { createServer as createTcp, type Socket } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { serveNames } from '../../src/upstream/fixtures/name-server.ts'
 import { makeAuthority, WITHOUT_OPENSSL } from '../tls/certificates.ts'
-import { free } from './doorstep.ts'
+import { free } from './accepting.ts'
 import { exchange, listen } from './harness.ts'
 import { startWhole, until } from './whole-gateway.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:http2'
 import { after, before, describe, it } from 'node:test'
-import { free } from './doorstep.ts'
+import { free } from './accepting.ts'
 import { CONNECTION_ERRORS, FLOODS, times } from './http2-flood-frames.ts'
 import {
   DATA,

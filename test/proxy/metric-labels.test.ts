@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { loadText } from '../../src/sources/file/load.ts'
 import { ALL_METRICS } from '../../src/telemetry/catalogue.ts'
-import { free } from './doorstep.ts'
+import { free } from './accepting.ts'
 import { exchange, type RawUpstream, startUpstream } from './harness.ts'
 import { startWhole, until, type WholeGateway } from './whole-gateway.ts'
 

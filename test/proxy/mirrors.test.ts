@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
-import { free } from './doorstep.ts'
+import { free } from './accepting.ts'
 import { exchange, type RawUpstream, startEcho, startUpstream } from './harness.ts'
 import { startWhole, until, type WholeGateway } from './whole-gateway.ts'
 

@@ -18,6 +18,7 @@ import { createLogger } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { steady } from '../steady-settings.ts'
 import { type KeyPair, makeAuthority, WITHOUT_OPENSSL } from '../tls/certificates.ts'
+import { free } from './accepting.ts'
 import {
   BROKEN_PARTS,
   configuration,
@@ -29,7 +30,6 @@ import {
   type Place,
   type Ports,
 } from './broken-parts.ts'
-import { free } from './doorstep.ts'
 import { startServer } from './governed.ts'
 
 describe('a Model in parts', { skip: WITHOUT_OPENSSL }, () => {

@@ -8,7 +8,7 @@ import type { CallOutName } from '../../src/proxy/call-outs.ts'
 import { Gateway } from '../../src/proxy/gateway.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { steady } from '../steady-settings.ts'
-import { free } from './doorstep.ts'
+import { free } from './accepting.ts'
 import { listen } from './harness.ts'
 import {
   arm,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import { free } from './doorstep.ts'
+import { free } from './accepting.ts'
 import { listen } from './harness.ts'
 import { type Running, startRunning } from './running.ts'
 import {

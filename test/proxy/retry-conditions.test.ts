@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { free } from './doorstep.ts'
+import { free } from './accepting.ts'
 import { exchange, startUpstream } from './harness.ts'
 import { clientOf } from './http2-peers.ts'
 import { startWhole, until } from './whole-gateway.ts'

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { free } from './doorstep.ts'
+import { free } from './accepting.ts'
 import { seriesValue, until } from './whole-gateway.ts'
 
 const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')

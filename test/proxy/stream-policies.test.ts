@@ -9,7 +9,7 @@ import { Streams } from '../../src/program/streams.ts'
 import { loadFile } from '../../src/sources/file/load.ts'
 import { TestServices } from '../program/models.ts'
 import { makeAuthority, WITHOUT_OPENSSL } from '../tls/certificates.ts'
-import { free } from './doorstep.ts'
+import { free } from './accepting.ts'
 import { exchange, listen } from './harness.ts'
 import { startWhole } from './whole-gateway.ts'
 

@@ -3,7 +3,7 @@ import { afterEach, describe, it } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { loadText } from '../../src/sources/file/load.ts'
 import { type Deciding, startDeciding } from '../decisions/gateway.ts'
-import { free } from './doorstep.ts'
+import { free } from './accepting.ts'
 import { type Governed, governBy, startServer } from './governed.ts'
 import { until } from './whole-gateway.ts'
 

@@ -10,7 +10,7 @@ import {
 } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import { free } from './doorstep.ts'
+import { free } from './accepting.ts'
 import { exchange } from './harness.ts'
 import {
   CLOSE,

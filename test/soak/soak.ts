@@ -1,6 +1,6 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
-import { free } from '../proxy/doorstep.ts'
+import { free } from '../proxy/accepting.ts'
 import { listen } from '../proxy/harness.ts'
 import { type Running, startRunning, sumOf } from '../proxy/running.ts'
 import { startWebSocketPeer } from '../proxy/websocket-peer.ts'

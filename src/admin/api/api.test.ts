@@ -11,10 +11,10 @@ import { SecretReferences } from '../../sources/database/secrets.ts'
 import { createLogger } from '../../telemetry/log.ts'
 import { createMetrics } from '../../telemetry/metrics.ts'
 import { authenticateBy } from '../callers.ts'
-import { type Answer, isListening, serve } from '../servers.ts'
+import { isListening, type RequestHandler, serve } from '../servers.ts'
 import type { ApiDeps } from './deps.ts'
 import { responseSchema } from './fixtures/response-schema.ts'
-import { apiAnswer, ENDPOINTS } from './index.ts'
+import { apiHandler, ENDPOINTS } from './index.ts'
 
 const CANARIES = ['canary-backend-key', 'canary-header', 'canary-client-key', 'canary-password']
 
@@ -159,8 +159,8 @@ describe('the admin API', () => {
       log: createLogger({ format: 'text', level: 'info', write: () => {} }),
       secrets: [],
     }
-    server = await listening(apiAnswer(deps, authenticateBy(undefined)))
-    guarded = await listening(apiAnswer(deps, authenticateBy('a-token-of-some-length')))
+    server = await listening(apiHandler(deps, authenticateBy(undefined)))
+    guarded = await listening(apiHandler(deps, authenticateBy('a-token-of-some-length')))
   })
 
   after(() => {
@@ -336,7 +336,7 @@ function deleting(kind: string, id: string) {
   return { action: 'delete', kind, id }
 }
 
-async function listening(api: Answer): Promise<Server> {
+async function listening(api: RequestHandler): Promise<Server> {
   const origin = { kind: 'object', object: 'test', field: '' } as const
   const at = { kind: 'tcp', host: '127.0.0.1', port: 0 } as const
   const server = await serve(at, new Map(), origin, undefined, true, api)

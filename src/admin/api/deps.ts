@@ -5,7 +5,7 @@ import type { DecisionQuery } from '../../telemetry/decision-ring.ts'
 import type { MetricView } from '../../telemetry/exposition.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import type { UsageRow } from '../../telemetry/usage-history.ts'
-import type { Status } from '../answers.ts'
+import type { Status } from '../responses.ts'
 
 export type FindDecisions = (query: DecisionQuery) => Promise<readonly DecisionRecord[]>
 

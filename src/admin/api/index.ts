@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Authenticate } from '../callers.ts'
 import type { Login } from '../login.ts'
-import type { Answer } from '../servers.ts'
+import type { RequestHandler } from '../servers.ts'
 import { CONFIG_ENDPOINTS } from './config.ts'
 import { CHANGE_ENDPOINTS } from './config-changes.ts'
 import { FIELD_ENDPOINTS } from './config-fields.ts'
@@ -35,6 +35,10 @@ export const ENDPOINTS: readonly Endpoint[] = [
   ...PLAYGROUND_ENDPOINTS,
 ]
 
-export function apiAnswer(deps: ApiDeps, authenticate: Authenticate, login?: Login): Answer {
+export function apiHandler(
+  deps: ApiDeps,
+  authenticate: Authenticate,
+  login?: Login,
+): RequestHandler {
   return routeApi(ENDPOINTS, deps, authenticate, login)
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import * as z from 'zod'
 import { type Authenticate, hasRole, isForeign } from '../callers.ts'
 import { isOfLogin, type Login } from '../login.ts'
-import type { Answer } from '../servers.ts'
+import type { RequestHandler } from '../servers.ts'
 import { type ApiReply, type Call, type Endpoint, GUARDING, problem } from './define.ts'
 import type { ApiDeps } from './deps.ts'
 import { readJsonBody, readTextBody } from './read-body.ts'
@@ -13,7 +13,7 @@ export function routeApi(
   deps: ApiDeps,
   authenticate: Authenticate,
   login?: Login,
-): Answer {
+): RequestHandler {
   return async (request, response) => {
     if (login !== undefined && isOfLogin(request)) return login.respond(request, response)
     const reply = await respond(endpoints, deps, authenticate, request, response, login)

@@ -2,8 +2,8 @@ import { hashOf } from '../../model/hash.ts'
 import { canonicalJson } from '../../model/json.ts'
 import type { Model } from '../../model/model.ts'
 import { policySchema } from '../../policies/schema.ts'
-import { isAttached } from '../../reach/attachment.ts'
 import { COMPOSING, kindsThat } from '../../reach/kinds.ts'
+import { Reach } from '../../reach/reach.ts'
 import { ACCOUNTS, type Account, WITHOUT_MEANING } from './accounts.ts'
 
 /** A part of the Model that differs, and that nothing accounts for. */
@@ -76,17 +76,16 @@ function report(context: Context, { text, item }: Position): void {
 }
 
 /** Listeners of the gateway, or of all; of a route, those that can see its requests. */
-function reachedBy({ gateways, routes }: Model, item: Position['item']): readonly string[] {
-  const own = routes.filter(({ name }) => name === item.route)
-  return gateways.flatMap((gateway) =>
-    gateway.listeners
-      .filter((listener) => {
-        if (item.gateway !== undefined && item.gateway !== gateway.name) return false
-        if (item.listener !== undefined && item.listener !== listener.name) return false
-        return item.route === undefined || own.some((one) => isAttached(one, gateway, listener))
-      })
-      .map(({ name }) => `${gateway.name}/${name}`),
-  )
+function reachedBy(model: Model, item: Position['item']): readonly string[] {
+  const own = model.routes.filter(({ name }) => name === item.route)
+  const reach = new Reach(model)
+  return [...reach.listeners()]
+    .filter((where) => {
+      if (item.gateway !== undefined && item.gateway !== where.gateway.name) return false
+      if (item.listener !== undefined && item.listener !== where.listener.name) return false
+      return item.route === undefined || own.some((one) => reach.isReached(where, one))
+    })
+    .map(({ gateway, listener }) => `${gateway.name}/${listener.name}`)
 }
 
 function accounts(

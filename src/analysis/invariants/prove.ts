@@ -4,7 +4,7 @@ import type { Decide, Difference } from '../diff/difference.ts'
 import { type Invariant, suppose, type Unclear } from './suppose.ts'
 
 /** What is known of an invariant. */
-export type Answer =
+export type ProofResult =
   /** No request can break it; vacuous: because none that it is about is admitted at all. */
   | { readonly kind: 'proven'; readonly isVacuous: boolean }
   /** These requests are admitted, and break it; each was decided by the gateway's own program. */
@@ -25,7 +25,11 @@ export interface Decider {
   close(): void
 }
 
-export function prove(model: Model, invariant: Invariant, open: (model: Model) => Decider): Answer {
+export function prove(
+  model: Model,
+  invariant: Invariant,
+  open: (model: Model) => Decider,
+): ProofResult {
   const { examples, unclear } = counterexamples(model, invariant, open)
   if (examples.length > 0) return { kind: 'refuted', examples }
   if (unclear.length > 0) return { kind: 'not known', because: unclear }

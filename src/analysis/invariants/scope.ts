@@ -2,7 +2,7 @@ import { type Gateway, type Listener, servesRequests, servesStreams } from '../.
 import type { Model } from '../../model/model.ts'
 import type { Route, RouteRule } from '../../model/route.ts'
 import type { TcpRoute } from '../../model/tcp-route.ts'
-import { isAttached } from '../../reach/attachment.ts'
+import { Reach as ModelReach } from '../../reach/reach.ts'
 import { takenBy } from './stream-scope.ts'
 
 /** Everything, or what comes through one listener, by one route, to one backend. */
@@ -31,14 +31,13 @@ export interface RouteReach {
 
 export function reachOf(model: Model, scope: InvariantScope): Reach {
   const isMeant = listenerFilter(model, scope.listener)
-  const doors = model.gateways.flatMap((gateway) =>
-    gateway.listeners
-      .filter((listener) => isMeant(gateway, listener))
-      .map((listener) => ({ gateway, listener, name: `${gateway.name}/${listener.name}` })),
-  )
+  const reach = new ModelReach(model)
+  const doors = [...reach.listeners()]
+    .filter(({ gateway, listener }) => isMeant(gateway, listener))
+    .map((where) => ({ ...where, name: `${where.gateway.name}/${where.listener.name}` }))
   const doorsOf = (route: Route | TcpRoute, isServed: (listener: Listener) => boolean) =>
     doors
-      .filter(({ gateway, listener }) => isServed(listener) && isAttached(route, gateway, listener))
+      .filter((door) => isServed(door.listener) && reach.isReached(door, route))
       .map(({ name }) => name)
 
   const routes = new Map<Route, RouteReach>()

@@ -8,9 +8,8 @@ import {
   type AuthorizationRule,
   POLICY_SCHEMAS,
 } from '../../policies/schema.ts'
-import { isAttached } from '../../reach/attachment.ts'
 import { kindsThat } from '../../reach/kinds.ts'
-import { backendsByName } from '../../reach/reach.ts'
+import { backendsByName, Reach } from '../../reach/reach.ts'
 import { AUTHENTICATIONS } from './checks/never.ts'
 
 /** The part of a Model that a search for rules that never match has to look at. */
@@ -143,22 +142,21 @@ function* lookAtAll(model: Model): Generator<void, Looked> {
 }
 
 /** Gateways and listeners, without the routes behind them. */
-function lookAround({ gateways, frontend }: Model): Around {
+function lookAround(model: Model): Around {
+  const { frontend } = model
   const found: Found = { suspects: new Set(), cleared: new Set() }
   const read = wordingReader()
   const listeners: HttpListener[] = []
   let isOfAll = false
-  for (const gateway of gateways) {
-    for (const listener of gateway.listeners) {
-      const isHttp = listener.protocol === 'HTTP' || listener.protocol === 'HTTPS'
-      const above = new Set<string>()
-      const clears = isHttp ? decidesAtListener : decidesConnections
-      for (const policies of [frontend, gateway.policies, listener.policies]) {
-        if (look(read, policies, above, clears, found)) isOfAll = true
-        noteSet(policies, above)
-      }
-      if (isHttp) listeners.push({ gateway, listener, above })
+  for (const { gateway, listener } of new Reach(model).listeners()) {
+    const isHttp = listener.protocol === 'HTTP' || listener.protocol === 'HTTPS'
+    const above = new Set<string>()
+    const clears = isHttp ? decidesAtListener : decidesConnections
+    for (const policies of [frontend, gateway.policies, listener.policies]) {
+      if (look(read, policies, above, clears, found)) isOfAll = true
+      noteSet(policies, above)
     }
+    if (isHttp) listeners.push({ gateway, listener, above })
   }
   return { listeners, found, isOfAll }
 }
@@ -166,11 +164,12 @@ function lookAround({ gateways, frontend }: Model): Around {
 /** How to look at one route, wherever it is attached. */
 function routeReader(model: Model, listeners: readonly HttpListener[]): (route: Route) => Found {
   const read = wordingReader()
+  const reach = new Reach(model)
   const backends = backendsByName(model.backends)
   return (route) => {
     const found: Found = { suspects: new Set(), cleared: new Set() }
     for (const { gateway, listener, above } of listeners) {
-      if (!isAttached(route, gateway, listener)) continue
+      if (!reach.isReached({ gateway, listener }, route)) continue
       for (const policies of policiesIn(route, backends)) {
         look(read, policies, above, decidesRequests, found)
       }

@@ -1,5 +1,5 @@
 import type { ExampleRequest } from '../../analysis/diff/example.ts'
-import { type Answer, prove } from '../../analysis/invariants/prove.ts'
+import { type ProofResult, prove } from '../../analysis/invariants/prove.ts'
 import { unknownNames } from '../../analysis/invariants/scope.ts'
 import type { Invariant } from '../../analysis/invariants/suppose.ts'
 import type { Diagnostic, Origin } from '../../diagnostics/diagnostic.ts'
@@ -11,7 +11,7 @@ import { openVerdicts } from '../verdicts.ts'
 export interface InvariantResult {
   readonly name: string
   readonly origin: Origin
-  readonly answer: Answer
+  readonly answer: ProofResult
   /** Whether the command may succeed with this answer. */
   readonly isPassed: boolean
   readonly milliseconds: number

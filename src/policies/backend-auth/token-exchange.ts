@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Answer, Ask, NoResponse } from '../../exchange/ask.ts'
+import type { Ask, NoResponse, ServiceResponse } from '../../exchange/ask.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
 import { secretText } from '../../model/secret.ts'
 import { FORM } from '../credential-source.ts'
@@ -137,7 +137,10 @@ interface Issued {
 }
 
 /** RFC 8693 §2.2; what is not understood is no token. */
-function readIssued(answer: Answer | NoResponse, subject: string): Issued | ExchangeFailure {
+function readIssued(
+  answer: ServiceResponse | NoResponse,
+  subject: string,
+): Issued | ExchangeFailure {
   if ('failure' in answer) return { status: 503, detail: `token endpoint: ${answer.failure}` }
   const { status } = answer
   const body = jsonOf(answer.body)

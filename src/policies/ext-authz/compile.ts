@@ -9,7 +9,7 @@ import { type Attachments, type CompileContext, type Part, variablesOf } from '.
 import type { Header } from '../service-headers.ts'
 import { originalOf } from '../stand-in.ts'
 import { compileHttp, type HttpProtocol } from './http.ts'
-import { Answers } from './response-cache.ts'
+import { ResponseCache } from './response-cache.ts'
 import type { ExtAuthz } from './schema.ts'
 import { applyChanges, NO_CHANGES, type Verdict } from './verdict.ts'
 
@@ -34,7 +34,7 @@ function compileOne(policy: ValidPolicy<ExtAuthz>, site: CompileContext): Step {
   const askVerdict =
     http === undefined ? askByGrpc(policy, ask, site) : askByHttp(http, policy, ask, site)
   const responses =
-    cache && site.kept(policy, () => new Answers(cache.ttl, cache.maxEntries), 'answers')
+    cache && site.kept(policy, () => new ResponseCache(cache.ttl, cache.maxEntries), 'answers')
   const keyOf = compileKey(policy, site)
   const unavailable = refusalOf(policy)
   const { now } = site

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import type { Json } from '../../cel/values/json-write.ts'
 import type { JsonObject } from '../../cel/values/value.ts'
-import type { Answer, Question } from '../../exchange/ask.ts'
+import type { Question, ServiceResponse } from '../../exchange/ask.ts'
 import type { Destination, Source } from '../../exchange/connection.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
 import { decode } from '../../protobuf/decode.ts'
@@ -113,7 +113,7 @@ function peer(
 }
 
 /** envoy.service.auth.v3.CheckResponse. */
-export function readGrpcResponse(answer: Answer): Verdict {
+export function readGrpcResponse(answer: ServiceResponse): Verdict {
   const message = grpcMessage(answer)
   if (typeof message === 'string') return { kind: 'failed', detail: message }
   const response = decode(CheckResponseSchema, message)

@@ -1,6 +1,6 @@
 import type { Value, Variables } from '../../cel/index.ts'
 import type { JsonObject } from '../../cel/values/value.ts'
-import type { Answer, Question } from '../../exchange/ask.ts'
+import type { Question, ServiceResponse } from '../../exchange/ask.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
 import { headerEdit } from '../../exchange/header-edit.ts'
 import { reply } from '../../exchange/reply.ts'
@@ -21,7 +21,7 @@ const MAX_ANSWER = 65_536
 export interface HttpAsking {
   /** Undefined where an expression has no value: then nobody can be asked. */
   question(exchange: Exchange, headers: readonly Header[], timeout: number): Question | undefined
-  read(exchange: Exchange, answer: Answer): Verdict
+  read(exchange: Exchange, answer: ServiceResponse): Verdict
 }
 
 export function compileHttp(
@@ -93,7 +93,7 @@ export function compileHttp(
   }
 
   /** `response` is the response of the service while its expressions run. */
-  function metadataOf(exchange: Exchange, { status, headers, body }: Answer): JsonObject {
+  function metadataOf(exchange: Exchange, { status, headers, body }: ServiceResponse): JsonObject {
     if (metadata.length === 0) return {}
     const before = exchange.response
     exchange.response = { code: status, headers, body } as unknown as JsonObject

@@ -1,7 +1,7 @@
 import type { Verdict } from './verdict.ts'
 
-/** Answers by what they depend on, for a while. The longest unused is forgotten first. */
-export class Answers {
+/** Responses by what they depend on, for a while. The longest unused is forgotten first. */
+export class ResponseCache {
   readonly #ttl: number
   readonly #max: number
   readonly #known = new Map<string, { readonly verdict: Verdict; readonly until: number }>()

@@ -1,5 +1,5 @@
 import { readJson } from '../../cel/values/json-read.ts'
-import type { Answer } from '../../exchange/ask.ts'
+import type { ServiceResponse } from '../../exchange/ask.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
 import type { CallWebhook, GuardedMessage, WebhookVerdict } from '../../exchange/webhook.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
@@ -85,7 +85,7 @@ function bodyOf(phase: 'request' | 'response', messages: readonly GuardedMessage
 }
 
 function readVerdict(
-  { status, body }: Answer,
+  { status, body }: ServiceResponse,
   phase: 'request' | 'response',
   count: number,
 ): WebhookVerdict {

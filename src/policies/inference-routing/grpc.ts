@@ -1,5 +1,5 @@
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
-import type { Answer, Question } from '../../exchange/ask.ts'
+import type { Question, ServiceResponse } from '../../exchange/ask.ts'
 import { decode } from '../../protobuf/decode.ts'
 import { ProcessingMode_BodySendMode as BodySendMode } from '../../protobuf/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.ts'
 import {
@@ -80,7 +80,7 @@ export function pickerCall(
   return grpcStream(METHOD_PATH, encoded, timeout, maxBytes)
 }
 
-export function readPick(answer: Answer): Picked {
+export function readPick(answer: ServiceResponse): Picked {
   const messages = grpcMessages(answer)
   if (typeof messages === 'string') return failed(messages)
   const responses: ProcessingResponse[] = []

@@ -18,7 +18,7 @@ const GOOD = tokenOf(SIGNER)
 const EXPIRED = tokenOf(SIGNER, { exp: SECONDS - 1 })
 const jwks = keySetText(SIGNER)
 
-interface Answer {
+interface ServiceResponse {
   readonly exchange: Exchange
   readonly reply: Reply | undefined
   readonly isAsync: boolean
@@ -42,7 +42,7 @@ function open(written: object | readonly object[], world: Partial<JwtDeps> = {})
     world: { ...WORLD, ...world },
   }).open()
   const { step } = compileAuthentication(all, context, openJwt)
-  return async (asked: Asked = {}): Promise<Answer> => {
+  return async (asked: Asked = {}): Promise<ServiceResponse> => {
     const exchange = exchangeOf(asked)
     const outcome = step?.(exchange)
     return { exchange, reply: await outcome, isAsync: outcome instanceof Promise }
@@ -52,7 +52,7 @@ function open(written: object | readonly object[], world: Partial<JwtDeps> = {})
 const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
 
 /** `alice`, `nobody` or what is answered. */
-function said({ exchange, reply }: Answer): string {
+function said({ exchange, reply }: ServiceResponse): string {
   if (reply !== undefined) return `${reply.status} ${reply.detail?.split(':')[0]}`
   return String(exchange.jwt?.['sub'] ?? 'nobody')
 }

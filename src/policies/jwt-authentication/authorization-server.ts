@@ -1,4 +1,4 @@
-import type { Answer, Ask } from '../../exchange/ask.ts'
+import type { Ask, ServiceResponse } from '../../exchange/ask.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
 import { headerEdit } from '../../exchange/header-edit.ts'
 import { type Reply, reply } from '../../exchange/reply.ts'
@@ -234,7 +234,7 @@ async function forward(
   return passed(answer)
 }
 
-function passed({ status, body }: Answer): Reply {
+function passed({ status, body }: ServiceResponse): Reply {
   const read = jsonOf(body)
   const isPassed = read !== undefined && status >= 200 && status < 500
   return isPassed ? jsonReply(status, read) : unavailable(`status ${status}`)

@@ -1,5 +1,5 @@
 import { create, toBinary } from '@bufbuild/protobuf'
-import type { Answer, Question } from '../../exchange/ask.ts'
+import type { Question, ServiceResponse } from '../../exchange/ask.ts'
 import { decode } from '../../protobuf/decode.ts'
 import {
   RateLimitResponse_Code as Code,
@@ -48,7 +48,7 @@ export function limitCall(domain: string, counted: readonly Counted[], timeout: 
 }
 
 /** envoy.service.ratelimit.v3.RateLimitResponse. */
-export function readLimitResponse(answer: Answer): Verdict {
+export function readLimitResponse(answer: ServiceResponse): Verdict {
   const message = grpcMessage(answer)
   if (typeof message === 'string') return { kind: 'failed', detail: message }
   const response = decode(RateLimitResponseSchema, message)

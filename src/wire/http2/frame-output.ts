@@ -58,8 +58,8 @@ export class FrameOutput {
   }
 
   /** Eight bytes of `from` at `at`. */
-  ping(from: Buffer, at: number, isAnswer: boolean): void {
-    const bytes = this.#begin(8, PING, isAnswer ? ACK : 0, 0)
+  ping(from: Buffer, at: number, isAck: boolean): void {
+    const bytes = this.#begin(8, PING, isAck ? ACK : 0, 0)
     from.copy(bytes, this.length, at, at + 8)
     this.length += 8
   }

@@ -58,7 +58,7 @@ export function networkDecision(
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello'
 
-export interface DoorstepOptions {
+export interface AcceptingPortOptions {
   readonly route?: StreamRouter
   readonly hasHttp2?: boolean
   readonly connections?: number
@@ -68,7 +68,7 @@ export interface DoorstepOptions {
 }
 
 /** Ports for any Program, in front of an upstream that says hello, and all that was seen there. */
-export async function doorstep(options: DoorstepOptions = {}) {
+export async function acceptingPort(options: AcceptingPortOptions = {}) {
   const deadlines = new Deadlines(20)
   const { connections: max = 10_000, connectionsPerAddress = 10_000 } = options
   const counts = options.counts ?? new ConnectionCounts({ connections: max, connectionsPerAddress })

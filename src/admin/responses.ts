@@ -12,8 +12,8 @@ import {
   rendererOf,
 } from '../telemetry/exposition.ts'
 import { type Authenticate, hasRole, isForeign } from './callers.ts'
-import { type Answer, json, text } from './servers.ts'
-import { type FindUi, UI_PATH, uiAnswer, wantsPage } from './ui-files.ts'
+import { json, type RequestHandler, text } from './servers.ts'
+import { type FindUi, UI_PATH, uiHandler, wantsPage } from './ui-files.ts'
 
 /** How things stand, for probes and people. */
 export interface Status {
@@ -28,7 +28,7 @@ export interface Status {
 
 export function metricsResponses(
   read: () => Promise<Iterable<MetricView>>,
-): ReadonlyMap<string, Answer> {
+): ReadonlyMap<string, RequestHandler> {
   return new Map([
     [
       '/metrics',
@@ -54,13 +54,13 @@ export interface Digests {
 export function readinessResponses(
   status: () => Status,
   digests: Digests,
-): ReadonlyMap<string, Answer> {
-  const ready: Answer = (_, response) => {
+): ReadonlyMap<string, RequestHandler> {
+  const ready: RequestHandler = (_, response) => {
     const { isReady, detail } = status()
     text(response, isReady ? 200 : 503, `${detail}\n`)
   }
-  const alive: Answer = (_, response) => text(response, 200, 'alive\n')
-  const config: Answer = (_, response) => {
+  const alive: RequestHandler = (_, response) => text(response, 200, 'alive\n')
+  const config: RequestHandler = (_, response) => {
     const { served, rejected } = digests
     const more = rejected === undefined ? '' : `rejected ${rejected}\n`
     if (served === undefined) text(response, 404, 'no configuration is served\n')
@@ -81,8 +81,8 @@ export function adminResponses(
   secrets: readonly string[],
   authenticate: Authenticate,
   findUi: FindUi,
-): ReadonlyMap<string, Answer> {
-  return new Map<string, Answer>([
+): ReadonlyMap<string, RequestHandler> {
+  return new Map<string, RequestHandler>([
     [
       '/',
       (request, response: ServerResponse) => {
@@ -93,7 +93,7 @@ export function adminResponses(
         } else text(response, 200, OVERVIEW)
       },
     ],
-    [UI_PATH, uiAnswer(findUi)],
+    [UI_PATH, uiHandler(findUi)],
     [
       '/config_dump',
       async (request, response) => {

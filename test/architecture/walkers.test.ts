@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { codeOf } from './code-only.ts'
+import { readSources } from './read-sources.ts'
+import { type Exception, except, isTest, lineAt, type Rule, renderViolation } from './rule.ts'
+
+/*
+ * What reaches a point is found in one place: whoever looks for it elsewhere has to match the
+ * parents of routes with listeners, or to collect the policies around these.
+ */
+const WALKS: readonly RegExp[] = [
+  /\bisAttached\b|\bhostnamesOn\b/g,
+  /\bparents\s*\.\s*(?:some|every|find|filter|map|flatMap|forEach|values|entries)\s*\(/g,
+  /\bof\s+(?:\w+\.)*parents\b/g,
+  /\b(?:gateway|listener)\.policies\b/g,
+]
+
+const ALLOWED: readonly Exception[] = [
+  { path: 'src/analysis/invariants/suppose.ts', reason: 'makes a Model with one policy more' },
+  {
+    path: 'src/analysis/lint/checks/paths.ts',
+    reason: 'reads how a listener merges slashes, which is set for connections alone',
+  },
+  {
+    path: 'src/analysis/lint/checks/places.ts',
+    reason: 'compares a gateway with its listeners as they are written, not what is in effect',
+  },
+  {
+    path: 'src/analysis/lint/suspect-rules.ts',
+    reason: 'goes on from the Model before, by identity; fuzzed against the points of reach',
+  },
+  { path: 'src/cli/convert/kubernetes.ts', reason: 'writes the parents of a route as parentRefs' },
+  { path: 'src/cli/suite/under-test.ts', reason: 'makes a Model whose policies are under test' },
+  {
+    path: 'src/controller/translate/statuses.ts',
+    reason: 'parents in the status of an object, not of a Model',
+  },
+  { path: 'src/program/compile.ts', reason: 'compares the list itself, to reuse a part' },
+]
+
+const onlyReachWalks: Rule = (files) =>
+  files
+    .filter(({ path }) => /^src\//.test(path) && !path.startsWith('src/reach/') && !isTest(path))
+    .flatMap((file) => {
+      const code = codeOf(file)
+      return WALKS.flatMap((walk) => [...code.matchAll(walk)]).map(({ 0: found, index }) => ({
+        path: file.path,
+        line: lineAt(code, index),
+        message: `\`${found}\`: ask src/reach what reaches a point`,
+      }))
+    })
+
+describe('only src/reach', () => {
+  it('looks for what reaches a point', () => {
+    const found = except(onlyReachWalks(readSources()), ALLOWED)
+    assert.deepEqual(found.map(renderViolation), [])
+  })
+
+  it('planted: a walk of its own, and not one in reach, in a test or in what is only said', () => {
+    const text = 'const own = routes.filter(({ parents }) => parents.some(isOwn))'
+    const files = [
+      { path: 'src/analysis/a.ts', text },
+      { path: 'src/analysis/b.ts', text: 'for (const { gateway } of route.parents) walk(gateway)' },
+      { path: 'src/proxy/c.ts', text: 'const all = [...gateway.policies, ...listener.policies]' },
+      { path: 'src/reach/d.ts', text },
+      { path: 'src/analysis/e.test.ts', text },
+      { path: 'src/analysis/f.ts', text: '// isAttached\nconst said = "of route.parents"' },
+    ]
+    assert.deepEqual(
+      onlyReachWalks(files).map(({ path }) => path),
+      ['src/analysis/a.ts', 'src/analysis/b.ts', 'src/proxy/c.ts', 'src/proxy/c.ts'],
+    )
+  })
+})
