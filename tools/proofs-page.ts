@@ -34,6 +34,7 @@ export const DRAWN_FEATURES: Readonly<Record<string, string>> = {
   anyOf: 'several ways to authenticate',
   asked: 'an external authorization service, also a conditional one and one that cannot be reached',
   counted: 'rate limits that are not reached, also conditional ones',
+  streams: 'TLS routes by server name, several of which may be for one name',
   providers: 'an AI backend with one provider and its rules',
   failover:
     'an AI backend with two providers, rules about the provider and the model, and calls in the API of the providers',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { free } from './doorstep.ts'
+import { free } from './accepting.ts'
 import { type ModelProvider, startModelProvider } from './model-provider.ts'
 import { type Running, startRunning } from './running.ts'
 import { until } from './whole-gateway.ts'

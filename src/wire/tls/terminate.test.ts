@@ -141,6 +141,17 @@ describe('ending TLS', { skip: WITHOUT_OPENSSL }, () => {
     socket.destroy()
   })
 
+  it('of the suites of TLS 1.3 the one with SHA-256 is preferred, whatever the client prefers', async () => {
+    const own = await serve(one)
+    const ciphers = 'TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA256'
+    const socket = await greet(own.port, { ciphers })
+    assert.equal(socket.getCipher().name, 'TLS_AES_128_GCM_SHA256')
+    socket.destroy()
+    const other = await greet(own.port, { ciphers: 'TLS_AES_256_GCM_SHA384' })
+    assert.equal(other.getCipher().name, 'TLS_AES_256_GCM_SHA384')
+    other.destroy()
+  })
+
   it('versions, suites and groups are those that were asked for', async () => {
     const own = await serve({
       ...one,
