@@ -10,8 +10,8 @@ import {
   type EffectivePins,
   type EffectiveRoute,
   effectivePolicies,
-  type Guard,
 } from '../program/effective.ts'
+import type { Guard } from '../program/protection.ts'
 import { askAnalysis } from './admin-client.ts'
 import { defineCommand } from './define.ts'
 import { loadConfiguration, prepareFor } from './load-configuration.ts'

@@ -1,8 +1,8 @@
 import { type Point, pointsOf } from '../analysis/points.ts'
 import { Reasoning } from '../analysis/reasoning.ts'
 import type { Model } from '../model/model.ts'
-import type { GuardedWay } from '../program/effective.ts'
 import type { HypotheticalRequest } from '../program/explain.ts'
+import type { GuardedWay } from '../program/protection.ts'
 import type { Verdicts } from './verdicts.ts'
 
 /**

@@ -3,12 +3,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { AttackedServices } from './attacked-services.ts'
+import { CHANGED_ATTACKS } from './changed-attacks.ts'
 import { parseExact, probeFor } from './claims-diff.ts'
 import { type Tree, writeYaml } from './document.ts'
 import { sessionCookie } from './gateways.ts'
 import { KEY_ATTACKS } from './key-attacks.ts'
+import { PIN_ATTACKS, pinned } from './pin-attacks.ts'
 import { PROTOCOL_ATTACKS, type ProtocolAttack, type SentRequest } from './protocol-attacks.ts'
-import { CHANGED_ATTACKS, pinned, SERVICE_ATTACKS, SERVICE_INVARIANTS } from './service-attacks.ts'
+import { SERVICE_ATTACKS, SERVICE_INVARIANTS } from './service-attacks.ts'
 import { INVARIANT_ATTACKS, STREAM_ATTACKS } from './stream-attacks.ts'
 import { runTools } from './tools.ts'
 import { isAdmitted, type Probe } from './wire.ts'
@@ -123,7 +125,8 @@ describe('attacks on what is called proven of protocols', () => {
     }
   }
 
-  for (const attack of [...PROTOCOL_ATTACKS, ...KEY_ATTACKS, ...STREAM_ATTACKS, ...SERVICE_ATTACKS])
+  const services = [...SERVICE_ATTACKS, ...PIN_ATTACKS]
+  for (const attack of [...PROTOCOL_ATTACKS, ...KEY_ATTACKS, ...STREAM_ATTACKS, ...services])
     it(attack.name, () => judge(attack))
 
   for (const { name, old, now, request } of CHANGED_ATTACKS) {

@@ -1,7 +1,6 @@
 import type { Addresses } from './attacked-services.ts'
 import type { Tree } from './document.ts'
 import {
-  agent,
   call,
   type File,
   host,
@@ -10,7 +9,6 @@ import {
   routed,
   rules,
   type SentRequest,
-  toAgent,
   toolCall,
   tools,
 } from './protocol-attacks.ts'
@@ -325,151 +323,11 @@ function needless(place: Addresses): Tree {
   )
 }
 
-/** What is sent on is changed, and a protocol reads it. */
-const CHANGED: readonly (readonly [string, Tree])[] = [
-  ['the encoding', { requestHeaders: { set: { 'content-encoding': 'gzip' } } }],
-  [
-    'the encoding, by a transformation',
-    { transformations: { request: { set: { 'content-encoding': "'gzip'" } } } },
-  ],
-  ['the type', { requestHeaders: { set: { 'content-type': 'text/plain' } } }],
-  ['what is accepted', { requestHeaders: { set: { accept: 'a/b' } } }],
-  ['the session', { requestHeaders: { set: { 'mcp-session-id': 'x' } } }],
-  ['the version', { requestHeaders: { set: { 'mcp-protocol-version': '1' } } }],
-  ['the version of agents', { requestHeaders: { set: { 'a2a-version': '9' } } }],
-  ['the host', { urlRewrite: { authority: { full: 'b.test' } } }],
-  ['the path', { urlRewrite: { path: { full: '/other' } } }],
-]
-const SPEAKING: readonly (readonly [string, (place: Addresses) => Tree, SentRequest])[] = [
-  [
-    'models',
-    (place) => models(place, { policies: rules({ deny: "llm.requestModel == 'bad'" }) }),
-    call('m'),
-  ],
-  ['tools', (place) => tools(place), toolCall('read')],
-  ['agents', (place) => agent(place, { deny: "a2a.method == 'CancelTask'" }), toAgent('tasks/get')],
-]
-export interface ChangedAttack {
-  readonly name: string
-  readonly old: File
-  readonly now: File
-  readonly request: SentRequest
-}
-/** Whether it matters is for the sockets to say. */
-export const CHANGED_ATTACKS: readonly ChangedAttack[] = SPEAKING.flatMap(
-  ([whom, backend, request]) =>
-    CHANGED.map(([what, policies]) => ({
-      name: `${what} is changed on the way to ${whom}`,
-      old: (place: Addresses) => routed(backend(place)),
-      now: (place: Addresses) => routed(backend(place), policies),
-      request,
-    })),
-)
-
-export const pinned = (mode: string, file: string): File => {
-  return (place) => ({
-    routes: [
-      {
-        name: 'r0',
-        backends: [
-          {
-            mcp: {
-              targets: [
-                {
-                  name: 'one',
-                  mcp: { host: place.tools, path: '/mcp' },
-                  pins: { mode, file },
-                },
-              ],
-            },
-          },
-        ],
-      },
-    ],
-  })
-}
-const pinnedWith = (place: Addresses, rule: Tree): Tree => {
-  const file = pinned('Enforce', 'few.pins.json')(place)
-  const [route] = file['routes'] as readonly Tree[]
-  return { routes: [{ ...route, policies: aboutTools(rule) }] }
-}
-const aboutTools = (...own: readonly Tree[]): Tree => ({ mcpAuthorization: { rules: own } })
-const atGateway = (policies: Tree, more: Tree = {}): File => {
-  return (place) => ({
-    gateways: { default: { port: place.port, policies } },
-    ...routed(tools(place, {}, more)),
-  })
-}
-
-const twoServers = (policies: Tree): File => {
-  return (place) => {
-    const mcp = { host: place.tools, path: '/mcp' }
-    const targets = ['one', 'two'].map((name) => ({ name, mcp }))
-    return routed({ mcp: { targets, prefixMode: 'Never' }, policies })
-  }
-}
-
-const PINS: readonly ProtocolAttack[] = [
-  {
-    name: 'a rule goes about tools whose server only lists tell',
-    old: twoServers(aboutTools({ deny: "mcp.tool.target == 'two' && mcp.tool.name == 'any'" })),
-    now: twoServers(aboutTools({ deny: "mcp.tool.target == 'two' && mcp.tool.name == 'none'" })),
-    requests: [toolCall('any'), toolCall('none')],
-    isSame: true,
-  },
-  {
-    name: 'a rule goes about tools that are not pinned',
-    old: (place) => pinnedWith(place, { deny: "mcp.tool.name == 'write'" }),
-    now: (place) => pinnedWith(place, { deny: "mcp.tool.name == 'other'" }),
-    requests: [toolCall('write'), toolCall('other'), toolCall('read')],
-    isSame: true,
-  },
-  {
-    name: 'pins are enforced that were only reported',
-    old: pinned('Audit', 'few.pins.json'),
-    now: pinned('Enforce', 'few.pins.json'),
-    requests: [toolCall('write'), toolCall('read'), toolCall('none')],
-  },
-  {
-    name: 'a tool is pinned as it is not',
-    old: pinned('Enforce', 'all.pins.json'),
-    now: pinned('Enforce', 'wrong.pins.json'),
-    requests: [toolCall('write'), toolCall('read')],
-    isAsked: true,
-  },
-  {
-    name: 'a rule of the gateway about tools goes',
-    old: atGateway(aboutTools({ deny: "mcp.tool.name == 'write'" })),
-    now: atGateway({}),
-    requests: [toolCall('write'), toolCall('read')],
-  },
-  {
-    name: 'a rule of the gateway about tools is hidden by none of the backend',
-    old: atGateway(
-      aboutTools({ allow: "mcp.tool.name == 'read'" }),
-      aboutTools({ allow: "mcp.tool.name == 'write'" }),
-    ),
-    now: atGateway({}, aboutTools({ allow: "mcp.tool.name == 'write'" })),
-    requests: [toolCall('read'), toolCall('write')],
-  },
-  {
-    name: 'a rule of the gateway about tools is said twice',
-    old: atGateway(
-      aboutTools({ deny: "mcp.tool.name == 'write'" }),
-      aboutTools({ deny: "mcp.tool.name == 'write'" }),
-    ),
-    now: atGateway(aboutTools({ deny: "mcp.tool.name == 'write'" })),
-    requests: [toolCall('write'), toolCall('read')],
-    isSame: true,
-  },
-]
-
 export const SERVICE_ATTACKS: readonly ProtocolAttack[] = [
   ...GUARDS,
   ...SERVICES,
   ...SESSIONS,
   ...PROVIDERS,
-  ...PINS,
 ]
 
 /** By what is not admitted nothing is refuted. */

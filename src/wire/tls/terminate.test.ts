@@ -7,7 +7,6 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { makeAuthority, WITHOUT_OPENSSL } from '../../../test/tls/certificates.ts'
 import { Deadlines } from '../deadlines.ts'
-import { cipherList } from './cipher-names.ts'
 import { type Secured, Terminator, type TerminatorOptions } from './terminate.ts'
 import { Terminators } from './terminators.ts'
 import { TicketKeys } from './ticket-keys.ts'
@@ -382,19 +381,6 @@ describe('ending TLS', { skip: WITHOUT_OPENSSL }, () => {
     for (let turn = 0; own.failures.length === 0 && turn < 100; turn++) await wait(5)
     assert.deepEqual(own.failures, ['reset'])
   })
-})
-
-describe('names of suites', () => {
-  for (const [name, short] of [
-    ['TLS_AES_128_GCM_SHA256', 'TLS_AES_128_GCM_SHA256'],
-    ['ECDHE-RSA-AES128-GCM-SHA256', 'ECDHE-RSA-AES128-GCM-SHA256'],
-    ['TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256', 'ECDHE-RSA-AES128-GCM-SHA256'],
-    ['TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256', 'ECDHE-ECDSA-CHACHA20-POLY1305'],
-    ['TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA384', 'ECDHE-RSA-AES256-SHA384'],
-    ['TLS_RSA_WITH_AES_128_GCM_SHA256', 'AES128-GCM-SHA256'],
-  ] as const) {
-    it(`${name}: ${short}`, () => assert.equal(cipherList([name]), short))
-  }
 })
 
 function closed(socket: Socket): Promise<unknown> {
