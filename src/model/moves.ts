@@ -21,7 +21,7 @@ export class Moves {
     write(origin, line)
   }
 
-  /** The origins of a thing, by their number: see `linesOf`. */
+  /** The origins of a thing, by their number: see `placesIn`. */
   moveTo(thing: object, lines: ArrayLike<number>, from = 0): void {
     const origins = placesIn(thing)
     for (let i = 0; i < origins.length; i++) {

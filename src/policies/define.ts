@@ -32,10 +32,10 @@ export interface Policy<S extends z.ZodType = z.ZodType> {
 
 export type Attachments<T> = readonly [ValidPolicy<T>, ...ValidPolicy<T>[]]
 
-/** What a policy adds to a route or a backend. */
 /** Attaches limits to the exchange, of which whoever makes the call takes. */
 export type Meter = (exchange: Exchange) => void
 
+/** What a policy adds to a route or a backend. */
 export interface Part {
   /** On the way to the backend. */
   readonly step?: Step

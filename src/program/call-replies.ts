@@ -1,4 +1,4 @@
-import { type Reply, reply } from '../exchange/reply.ts'
+import type { Reply } from '../exchange/reply.ts'
 import type { LlmError } from '../protocols/llm/error.ts'
 import { invalid } from './model-attributes.ts'
 
@@ -20,8 +20,7 @@ export const UNCHANGEABLE = invalid(
 
 /** What a dialect says of a call that it cannot read or translate. */
 export function refused({ status, message, code }: LlmError): Reply {
-  const said = { ...reply(status, 'bad-request'), detail: code ?? 'model-request', message }
-  return code === undefined ? said : { ...said, code }
+  return { ...invalid(message, code), status }
 }
 
 /** What guards leave of a call has members of content alone, and a Reply always has these. */

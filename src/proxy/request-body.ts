@@ -1,6 +1,6 @@
 // HOT PATH: a body on its way to an upstream. Guarded by bench/proxy.ts.
 
-import { CHUNK_END, chunkHead, LAST_CHUNK, renderTrailers } from '../wire/http1/chunked.ts'
+import { LAST_CHUNK, renderTrailers, writeChunked } from '../wire/http1/chunked.ts'
 import type { Fields } from '../wire/http1/fields.ts'
 import type { UpstreamConnection } from '../wire/upstream-connection.ts'
 
@@ -12,10 +12,7 @@ import type { UpstreamConnection } from '../wire/upstream-connection.ts'
 /** `encodes`: the bytes come without the chunk framing that the head tells of. */
 export function writeBody(upstream: UpstreamConnection, bytes: Buffer, encodes: boolean): boolean {
   if (!encodes) return upstream.write(bytes)
-  if (bytes.length === 0) return true
-  upstream.writeText(chunkHead(bytes.length))
-  upstream.write(bytes)
-  return upstream.writeText(CHUNK_END)
+  return bytes.length === 0 || writeChunked(upstream, bytes)
 }
 
 export function endBody(

@@ -2,14 +2,9 @@ import { headerEdit } from '../../exchange/header-edit.ts'
 import { type Reply, reply } from '../../exchange/reply.ts'
 import type { UsageLimit } from '../../exchange/usage-limit.ts'
 import { matchesModel } from '../../model/model-names.ts'
-import {
-  type Attachments,
-  type CompileContext,
-  type Meter,
-  type Part,
-  variablesOf,
-} from '../define.ts'
+import { type Attachments, type CompileContext, type Part, variablesOf } from '../define.ts'
 import { compileLimitKey, type KeyOf } from '../limit-key.ts'
+import { metered } from '../metered.ts'
 import { type Ledger, Ledgers, unitsOf } from './ledger.ts'
 import { periodAt } from './period.ts'
 import type { Budget } from './schema.ts'
@@ -36,18 +31,10 @@ export function compileBudgets(
       keyOf: compileLimitKey(budget.key, `[${index}].key`, policy, context),
     }))
   })
-  const meter: Meter = (exchange) => {
+  return metered((exchange) => {
     const variables = variablesOf(exchange)
-    const own = all.map((one) => limitOf(one, one.keyOf(variables), date))
-    exchange.usageLimits = [...exchange.usageLimits, ...own]
-  }
-  return {
-    meter,
-    step: (exchange) => {
-      meter(exchange)
-      return undefined
-    },
-  }
+    return all.map((one) => limitOf(one, one.keyOf(variables), date))
+  })
 }
 
 function limitOf(

@@ -1,14 +1,10 @@
+import type { Exchange } from '../../exchange/exchange.ts'
 import type { QuotaRefusal, Quotas } from '../../exchange/quota.ts'
 import type { Reply } from '../../exchange/reply.ts'
 import type { Step } from '../../exchange/step.ts'
-import {
-  type Attachments,
-  type CompileContext,
-  type Meter,
-  type Part,
-  variablesOf,
-} from '../define.ts'
+import { type Attachments, type CompileContext, type Part, variablesOf } from '../define.ts'
 import { compileLimitKey, type KeyOf } from '../limit-key.ts'
+import { metered } from '../metered.ts'
 import { type Bucket, type Buckets, PolicyBuckets } from './buckets.ts'
 import { AWAY, tooMany } from './rejections.ts'
 import type { RateLimit } from './schema.ts'
@@ -34,23 +30,16 @@ export function compileLocalRateLimit(
   const tokens = known.filter(({ buckets }) => buckets.limit.type === 'tokens')
   const step = quotas === undefined ? ownStep(counted, now) : sharedStep(counted, quotas)
   if (tokens.length === 0) return { step }
-  const meter: Meter = (exchange) => {
+  const limitsOf = (exchange: Exchange) => {
     const variables = variablesOf(exchange)
-    const own = tokens.map(({ buckets, keyOf, quota }) => {
+    return tokens.map(({ buckets, keyOf, quota }) => {
       const key = keyOf(variables)
       return quotas === undefined
         ? ownTokens(buckets, key, now)
         : sharedTokens(buckets.limit, quota, key, quotas)
     })
-    exchange.usageLimits = [...exchange.usageLimits, ...own]
   }
-  return {
-    meter,
-    step: (exchange) => {
-      meter(exchange)
-      return counted.length === 0 ? undefined : step(exchange)
-    },
-  }
+  return metered(limitsOf, counted.length === 0 ? undefined : step)
 }
 
 function ownStep(counted: readonly Counted[], now: () => number): Step {

@@ -3,15 +3,11 @@ import { Double, Uint } from '../../cel/values/number.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
 import { headerEdit } from '../../exchange/header-edit.ts'
 import { type Reply, reply } from '../../exchange/reply.ts'
+import type { Step } from '../../exchange/step.ts'
 import type { UsageLimit } from '../../exchange/usage-limit.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
-import {
-  type Attachments,
-  type CompileContext,
-  type Meter,
-  type Part,
-  variablesOf,
-} from '../define.ts'
+import { type Attachments, type CompileContext, type Part, variablesOf } from '../define.ts'
+import { metered } from '../metered.ts'
 import { type Header, isFit } from '../service-headers.ts'
 import { textOf } from '../value-text.ts'
 import type { Counted, Said, Verdict } from './grpc.ts'
@@ -37,23 +33,18 @@ export function compileRemoteRateLimit(
     applyHeaders(exchange, verdict.said)
     return undefined
   }
-  const meter: Meter = (exchange) => {
-    if (tokens.length === 0) return
+  const step: Step = (exchange) => {
+    if (requests.length === 0) return undefined
+    const variables = variablesOf(exchange)
+    const counted = requests.map(({ count }) => count(variables))
+    return ask(exchange, counted).then((verdict) => settle(exchange, verdict))
+  }
+  if (tokens.length === 0) return { step }
+  return metered((exchange) => {
     const variables = variablesOf(exchange)
     const counted = tokens.map(({ count, costAfter }) => ({ ...count(variables), costAfter }))
-    const limit = tokenLimit(exchange, counted, ask, (verdict) => settle(exchange, verdict))
-    exchange.usageLimits = [...exchange.usageLimits, limit]
-  }
-  return {
-    meter,
-    step: (exchange) => {
-      meter(exchange)
-      if (requests.length === 0) return undefined
-      const variables = variablesOf(exchange)
-      const counted = requests.map(({ count }) => count(variables))
-      return ask(exchange, counted).then((verdict) => settle(exchange, verdict))
-    },
-  }
+    return [tokenLimit(exchange, counted, ask, (verdict) => settle(exchange, verdict))]
+  }, step)
 }
 
 function compileAsk(policy: ValidPolicy<RemoteRateLimit>, context: CompileContext): Ask {

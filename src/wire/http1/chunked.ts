@@ -274,7 +274,7 @@ const CHUNK_END_BYTES = Buffer.from(CHUNK_END)
  * A chunk with its framing. What is long stays where it is: to copy it would be cheap, but not the
  * memory for it, which large bodies would have the garbage collector look for all the time.
  */
-export function writeChunked(sink: BodySink, bytes: Buffer): boolean {
+export function writeChunked(sink: Pick<BodySink, 'write'>, bytes: Buffer): boolean {
   if (bytes.length <= SHORT_CHUNK) return sink.write(chunkOf(bytes))
   const head = sink.write(Buffer.from(chunkHead(bytes.length), 'latin1'))
   const data = sink.write(bytes)
