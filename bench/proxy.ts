@@ -15,7 +15,8 @@ const FEW = 3
 /** The whole gateway against nginx, HAProxy and Envoy, in one interleaved run. */
 export function proxy(): Promise<Report> {
   return inFolder(async (folder) => {
-    const field = await openField(folder)
+    const bundle = buildBundle()
+    const field = await openField(folder, { own: new Map([['portcullis', bundle ?? SOURCE]]) })
     const wrk = findProgram('wrk', '-v')
     const h2load = findProgram('h2load', '--version')
     const missing = [
@@ -23,7 +24,6 @@ export function proxy(): Promise<Report> {
       ...[wrk, h2load].filter((found) => typeof found === 'string'),
     ]
     const tools = typeof wrk === 'string' ? undefined : { wrk: wrk.program, h2load: pathOf(h2load) }
-    const bundle = buildBundle()
     const parts = [
       ...(tools ? [await benchTraffic(field, tools, ROUNDS)] : []),
       ...(tools ? [await benchCollections(field, tools.wrk, bundle ?? SOURCE)] : []),
@@ -33,11 +33,12 @@ export function proxy(): Promise<Report> {
     return {
       intro: [
         'Reverse proxies with keep-alive to one backend (nginx), a rule on one header, no access',
-        'log, one worker each; the proxy under test on one core, wrk and the backend on the other.',
-        `CPU time is utime + stime of all its processes. ${ROUNDS} rounds of 1 s in turn (fewer of`,
-        'the other loads; BENCH_ROUNDS=25 for figures to quote), medians, after some seconds of each',
-        'load in which our own code is compiled. HTTP/2 and gRPC are over TLS, 8 connections of 8',
-        'streams. By default nginx has buffers of 4 KiB. Latency is of an open',
+        `log, one worker each, our own ${bundle === undefined ? 'from its source' : 'as it is released'};`,
+        'the proxy under test on one core, wrk and the backend on the other. CPU time is utime +',
+        `stime of all its processes. ${ROUNDS} rounds of 1 s in turn (fewer of the other loads;`,
+        'BENCH_ROUNDS=25 for figures to quote), medians, after some seconds of each load in which our',
+        'own code is compiled. HTTP/2 and gRPC are over TLS, 8 connections of 8 streams. By default',
+        'nginx has buffers of 4 KiB. Latency is of an open',
         'loop, from the moment that a request was due. A reload counts from the rename of the file,',
         'the 20 ms included in which further changes are waited for. Its longest turn is the CPU time',
         'for which the event loop is held, which other processes of the machine add nothing to.',
