@@ -15,8 +15,8 @@ const READING_LIMITS: ReadingLimits = { body: 2 << 20, json: 2 << 20 }
  * In units of fuel (./fuel.ts), some ten nanoseconds each: what all expressions of one request may
  * spend together, on evaluation, on reading what the client sent, and on being explained.
  */
-export const REQUEST_FUEL = 250_000
-const READING_FUEL = 200_000
+export const REQUEST_FUEL = 200_000
+const READING_FUEL = 130_000
 const EXPLAINING_FUEL = 60_000
 
 /** Texts that are remembered: rules read one or two. */
