@@ -36,7 +36,7 @@ const secured = ({ tlsPort }: Candidate) => `https://127.0.0.1:${tlsPort}`
 
 /** `rounds` of the first form; of the others as many as are needed to see what they cost. */
 export function formsOf(field: Field, tools: Tools, rounds: number): readonly [Form, ...Form[]] {
-  const few = Math.ceil(rounds / 3)
+  const few = Math.ceil(rounds / 2)
   const { wrk } = tools
   return [
     {
@@ -59,7 +59,7 @@ export function formsOf(field: Field, tools: Tools, rounds: number): readonly [F
       name: 'TLS 1.3, a handshake each',
       rounds: few,
       // Of these there are so few in a second that code stays cold for long.
-      warmUp: 10,
+      warmUp: 20,
       toNginx: 1.7,
       slice: (proxy, seconds) =>
         fullLoad(wrk, proxy.pid, {
