@@ -58,6 +58,10 @@ export function parseIp(text: string): Ip | undefined {
  * as ::ffff:a.b.c.d, and link-local ones carry a zone. Rules see neither.
  */
 export function ipFromSocket(text: string): Ip | undefined {
+  if (text.startsWith(MAPPED)) {
+    const word = parseV4(text, MAPPED.length)
+    if (word !== -1) return new Ip(4, 0, 0, 0, word)
+  }
   const zone = text.indexOf('%')
   const ip = parseAny(zone === -1 ? text : text.slice(0, zone))
   if (ip === undefined) return undefined
@@ -74,6 +78,8 @@ function isMapped(ip: Ip): boolean {
   return ip.family === 6 && ip.w2 === 0xffff && ip.w1 === 0 && ip.w0 === 0
 }
 
+/** How nearly all addresses of a dual-stack listener begin. */
+const MAPPED = '::ffff:'
 const LONGEST = 'ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255'.length
 const DOT = 46
 const COLON = 58
