@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import fc from 'fast-check'
+import { ShortWrites } from '../../src/wire/short-writes.ts'
+import { fuzz } from './runs.ts'
+
+/*
+ * Connections take turns in writing, each by its own script: to the handle, to the stream, corked,
+ * against a peer that stops reading. What a peer receives is compared with what a plain list of the
+ * writes says. All share one request object for writes that are over at once, and each writes from a
+ * buffer that it fills anew as soon as it is told that all is written.
+ */
+
+type Act =
+  | { readonly kind: 'text' | 'bytes' | 'stream'; readonly length: number }
+  | { readonly kind: 'cork' | 'uncork' | 'pause' | 'resume' | 'turn' }
+
+/** More than the kernel has room for. */
+const LONGEST = 4_000_000
+const LENGTHS = fc.oneof(fc.nat(300), fc.constantFrom(0, 1, 8_192, 65_536, LONGEST))
+const ACT: fc.Arbitrary<Act> = fc.oneof(
+  { weight: 5, arbitrary: acting('text') },
+  { weight: 5, arbitrary: acting('bytes') },
+  { weight: 2, arbitrary: acting('stream') },
+  fc.constantFrom<Act>(
+    { kind: 'cork' },
+    { kind: 'uncork' },
+    { kind: 'pause' },
+    { kind: 'resume' },
+    { kind: 'turn' },
+  ),
+)
+
+function acting(kind: 'text' | 'bytes' | 'stream'): fc.Arbitrary<Act> {
+  return LENGTHS.map((length) => ({ kind, length }))
+}
+
+/** `reset`: after so many acts its peer is gone. */
+const SCRIPT = fc.record({
+  isPaused: fc.boolean(),
+  acts: fc.array(ACT, { minLength: 1, maxLength: 25 }),
+  reset: fc.option(fc.nat(25), { freq: 6, nil: undefined }),
+})
+
+const server = createServer()
+before(async () => {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+})
+after(() => server.close())
+
+class Peers {
+  readonly writes: ShortWrites
+  readonly #socket: Socket
+  readonly #peer: Socket
+  readonly #expected: Buffer[] = []
+  readonly #received: Buffer[] = []
+  /** Written from, and filled anew when it is free. */
+  readonly #lent = Buffer.alloc(LONGEST)
+  #letter = 0
+  #isReset = false
+
+  static async open(): Promise<Peers> {
+    const accepted = once(server, 'connection')
+    const peer = connect((server.address() as AddressInfo).port, '127.0.0.1')
+    const [socket] = (await accepted) as [Socket]
+    return new Peers(socket, peer)
+  }
+
+  constructor(socket: Socket, peer: Socket) {
+    this.#socket = socket
+    this.#peer = peer
+    this.writes = new ShortWrites(socket)
+    peer.on('data', (bytes: Buffer) => this.#received.push(bytes)).on('error', () => {})
+    socket.resume().on('error', () => assert.ok(this.#isReset, 'only a peer that is gone fails'))
+  }
+
+  act(act: Act): void {
+    if (act.kind === 'cork') this.#socket.cork()
+    else if (act.kind === 'uncork') this.#socket.uncork()
+    else if (act.kind === 'pause') this.#peer.pause()
+    else if (act.kind === 'resume') this.#peer.resume()
+    else if ('length' in act) this.#write(act.kind, act.length)
+  }
+
+  #write(kind: 'text' | 'bytes' | 'stream', length: number): void {
+    this.#letter = (this.#letter + 1) % 200
+    const fill = 32 + this.#letter
+    const bytes = this.writes.isWritten ? this.#lent.subarray(0, length) : Buffer.alloc(length)
+    bytes.fill(fill)
+    this.#expected.push(Buffer.alloc(length, fill))
+    if (kind === 'text') this.writes.write(bytes.toString('latin1'))
+    else if (kind === 'bytes') this.writes.write(bytes)
+    else this.#socket.write(bytes)
+  }
+
+  reset(): void {
+    this.#isReset = true
+    this.#peer.resetAndDestroy()
+  }
+
+  async finish(): Promise<void> {
+    while (this.#socket.writableCorked > 0) this.#socket.uncork()
+    if (this.#isReset) this.#socket.destroy()
+    else {
+      this.#peer.resume()
+      const ended = once(this.#peer, 'end')
+      this.#socket.end()
+      await ended
+      const expected = Buffer.concat(this.#expected)
+      const isSame = expected.equals(Buffer.concat(this.#received))
+      assert.ok(isSame, 'other bytes, or not all of them')
+      assert.equal(this.#socket.bytesWritten, expected.length)
+    }
+    this.#peer.destroy()
+    this.#socket.destroy()
+  }
+}
+
+describe('short writes', () => {
+  it('arrive whole and in their order, whatever else is written and whoever is gone', async () => {
+    const scripts = fc.array(SCRIPT, { minLength: 1, maxLength: 4 })
+    const property = fc.asyncProperty(scripts, async (all) => {
+      const own: Peers[] = []
+      for (let opened = 0; opened < all.length; opened++) own.push(await Peers.open())
+      const longest = Math.max(...all.map(({ acts }) => acts.length))
+      for (const [index, { isPaused }] of all.entries())
+        if (isPaused) own[index]?.act({ kind: 'pause' })
+      for (let at = 0; at < longest; at++) {
+        for (const [index, peers] of own.entries()) {
+          const { acts, reset } = all[index] as (typeof all)[number]
+          const act = acts[at]
+          if (act !== undefined) peers.act(act)
+          if (at === reset) peers.reset()
+        }
+        if (all.some(({ acts }) => acts[at]?.kind === 'turn')) await turn()
+      }
+      await Promise.all(own.map((peers) => peers.finish()))
+    })
+    await fc.assert(property, fuzz(0.05, 120))
+  })
+})
