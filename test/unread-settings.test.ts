@@ -15,7 +15,7 @@ import { SETTINGS_THAT_WAIT } from '../src/sources/file/sections/unserved-settin
 const ROOT = join(import.meta.dirname, '..')
 const SCHEMA = JSON.parse(readFileSync(join(ROOT, 'docs/reference/config.schema.json'), 'utf8'))
 
-/** Of parts that are still to come; whoever uses one is told, or what it guards answers 500. */
+/** Of parts that are still to come; whoever uses one is told, or what it guards responds with 500. */
 const WAITING: readonly string[] = [
   ...SETTINGS_THAT_WAIT.map((path) => `config.${path.join('.')}`),
   'config.storage',

@@ -16,6 +16,7 @@ import { importTable } from './import-table.ts'
 import { internalErrorsPage } from './internal-errors-page.ts'
 import { limitsPage } from './limits-page.ts'
 import { llmTranslationPage } from './llm-translation-page.ts'
+import { policyList } from './policy-list.ts'
 import { proofsPage } from './proofs-page.ts'
 import { protobufCode } from './protobuf-code.ts'
 import { supportedFeatures } from './supported-features.ts'
@@ -40,6 +41,7 @@ export const GENERATORS: readonly Generator[] = [
   resourceReference,
   limitsPage,
   llmTranslationPage,
+  policyList,
   proofsPage,
   protobufCode,
   supportedFeatures,

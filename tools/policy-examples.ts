@@ -10,6 +10,6 @@ export function exampleOf(kind: string): string | undefined {
 }
 
 /** `backendTLS` is in `backend-tls`. */
-function folderOf(kind: string): string {
+export function folderOf(kind: string): string {
   return kind.replaceAll(/[A-Z]+/g, (capitals) => `-${capitals.toLowerCase()}`)
 }

@@ -57,8 +57,8 @@ export class CelGo {
   async #ask(command: object): Promise<{ ns: number; true: number }> {
     this.#process.stdin?.write(`${JSON.stringify(command)}\n`)
     const [line] = await once(this.#lines, 'line')
-    const answer = JSON.parse(line)
-    if (answer.error !== undefined) throw new Error(`cel-go: ${answer.error}`)
-    return answer
+    const response = JSON.parse(line)
+    if (response.error !== undefined) throw new Error(`cel-go: ${response.error}`)
+    return response
   }
 }

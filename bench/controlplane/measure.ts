@@ -109,7 +109,7 @@ export class PlaneBench {
       const { body } = await this.#cluster.ask('GET', `${policies}?resourceVersion=0`)
       const { items } = body as unknown as { readonly items: readonly PolicyObject[] }
       if (items.filter(isProgrammed).length === size) return true
-      // Thousands of policies are a long answer: whoever asks all the time measures that.
+      // Thousands of policies are a long response: whoever asks all the time measures that.
       await new Promise((resolve) => setTimeout(resolve, size))
       return undefined
     }

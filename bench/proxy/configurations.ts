@@ -68,7 +68,7 @@ export function backendConfiguration(folder: string, port: number, grpcPort?: nu
     location / { error_page 405 =200 /message; return 405; }
     location = /message { default_type application/grpc; add_trailer grpc-status 0; }
   }`
-  // An upload is answered when it is whole: nginx reads it for a server behind, which gets none.
+  // An upload gets a response when it is whole: nginx reads it for a server behind, which gets none.
   return nginx(
     folder,
     `

@@ -189,11 +189,11 @@ export async function settled(pid: number, patience = 180_000): Promise<void> {
 }
 
 function takes(port: number): Promise<boolean> {
-  return new Promise((answer) => {
+  return new Promise((response) => {
     const socket = connect(port, '127.0.0.1')
     const report = (isTaken: boolean) => {
       socket.destroy()
-      answer(isTaken)
+      response(isTaken)
     }
     socket.once('connect', () => report(true))
     socket.once('error', () => report(false))

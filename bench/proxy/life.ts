@@ -183,7 +183,7 @@ function isReady(port: number): Promise<boolean> {
 
 /** Milliseconds. */
 interface Reload {
-  /** From the new file to the first answer of it. */
+  /** From the new file to the first response of it. */
   readonly effect: number
   /** Of CPU in that time, of all threads. */
   readonly cpu: number
@@ -211,7 +211,7 @@ async function reload(context: CompileContext, routes: number, rounds: number): 
     const mark = { text: `changed-${round}`, routes }
     writeNext(context, { routes: ROUTES, mark, open })
     const steady = steadyLoad({ port, milliseconds: WATCHED, ...EVERY_5_MS })
-    // Without the header only the new path answers 200.
+    // Without the header only the new path responds with 200.
     const looking = steadyLoad({
       port,
       path: open,

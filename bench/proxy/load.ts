@@ -110,7 +110,7 @@ export interface Steadiness {
 
 const CLIENT = fileURLToPath(import.meta.resolve('./steady-client.ts'))
 
-/** Requests at a fixed rate, whether or not answers come: a slow answer delays no request. */
+/** Requests at a fixed rate, whether or not responses come: a slow response delays no request. */
 export async function steadyLoad(
   load: Pick<SteadyLoad, 'port' | 'milliseconds'> & Partial<SteadyLoad>,
 ): Promise<Steadiness> {

@@ -6,7 +6,7 @@ import { createServer } from 'node:net'
  */
 
 const END = '\r\n\r\n'
-const answers = new Map<string, Buffer>()
+const responses = new Map<string, Buffer>()
 
 createServer({ noDelay: true }, (socket) => {
   socket.on('error', () => socket.destroy())
@@ -17,11 +17,11 @@ createServer({ noDelay: true }, (socket) => {
 }).listen(Number(process.argv[2]), '127.0.0.1')
 
 function answerTo(path: string): Buffer {
-  const known = answers.get(path)
+  const known = responses.get(path)
   if (known !== undefined) return known
   const size = /^\/body\/(\d{1,8})$/.exec(path)?.[1]
   const body = size === undefined ? 'ok' : 'x'.repeat(Number(size))
   const made = Buffer.from(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}${END}${body}`)
-  if (answers.size < 16) answers.set(path, made)
+  if (responses.size < 16) responses.set(path, made)
   return made
 }

@@ -2,14 +2,14 @@ import { connect, type Socket } from 'node:net'
 import type { Steadiness, SteadyLoad } from './load.ts'
 
 /*
- * A process of its own. Each turn of a timer sends what is due by then; an answer's latency counts
+ * A process of its own. Each turn of a timer sends what is due by then; a response's latency counts
  * from that turn, time spent waiting for a free connection included. What the timer itself is late
  * is the client's fault, and does not count.
  */
 
 const load: SteadyLoad = JSON.parse(process.argv[2] ?? '{}')
 const REQUEST = `GET ${load.path} HTTP/1.1\r\nhost: ${load.host}\r\n${load.header}\r\n\r\n`
-/** The first answers meet cold code and connections to be opened. */
+/** The first responses meet cold code and connections to be opened. */
 const WARM_UP = load.untilFound ? 0 : Math.min(500, load.milliseconds / 4)
 
 class Line {
@@ -101,7 +101,7 @@ function finish(): void {
   if (isOver) return
   isOver = true
   clearInterval(timer)
-  // What has no answer yet took at least so long.
+  // What has no response yet took at least so long.
   const now = performance.now()
   for (const { sentAt } of lines) if (sentAt >= 0 && !load.untilFound) latencies.push(now - sentAt)
   const sorted = latencies.toSorted((a, b) => a - b)

@@ -48,7 +48,7 @@ describe('a server for operators', () => {
     })
   }
 
-  it('responds 500 where an answer throws, at once or later, and says so once', async () => {
+  it('responds 500 where a response throws, at once or later, and says so once', async () => {
     const reported: unknown[] = []
     const responses = new Map<string, RequestHandler>([
       [

@@ -6,7 +6,7 @@ import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
 import { sentenceOf } from '../diagnostics/system-error.ts'
 import { type Address, isLoopback } from '../model/settings.ts'
 
-/** What answers at one path. */
+/** What responds at one path. */
 export type RequestHandler = (
   request: IncomingMessage,
   response: ServerResponse,

@@ -7,7 +7,7 @@ export const DEFAULT_ADMIN = 'http://127.0.0.1:15000'
 /** Programs have no session: the token of the gateway, if the environment has one, is theirs. */
 const TOKEN = 'PORTCULLIS_ADMIN_TOKEN'
 
-/** Milliseconds that a gateway may take to answer; analyses of large configurations take longer. */
+/** Milliseconds that a gateway may take to respond; analyses of large configurations take longer. */
 const PATIENCE = 10_000
 const ANALYSIS_PATIENCE = 150_000
 

@@ -31,8 +31,8 @@ describe('portcullis', () => {
     ['says that it is a directory', ['validate', CASES], 1, /PC0201.*it is a directory/],
   ] as const) {
     it(name, async () => {
-      const { code: answer, out, err } = await run(args)
-      assert.equal(answer, code)
+      const { code: response, out, err } = await run(args)
+      assert.equal(response, code)
       assert.match(out + err, output)
     })
   }

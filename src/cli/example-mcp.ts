@@ -50,7 +50,7 @@ export function serveExampleMcp(request: IncomingMessage, response: ServerRespon
       response.writeHead(message === undefined ? 400 : 202).end()
       return
     }
-    const body = JSON.stringify({ jsonrpc: '2.0', id: message.id, ...answer(message) })
+    const body = JSON.stringify({ jsonrpc: '2.0', id: message.id, ...respond(message) })
     response.writeHead(200, { 'content-type': 'application/json' }).end(`${body}\n`)
   })
   return true
@@ -65,7 +65,7 @@ function read(body: string): Message | undefined {
   }
 }
 
-function answer({ method, params }: Message): object {
+function respond({ method, params }: Message): object {
   switch (method) {
     case 'initialize': {
       const { protocolVersion = '2025-11-25' } = params ?? {}

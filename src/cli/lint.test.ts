@@ -52,9 +52,9 @@ describe('portcullis lint', () => {
   ] as const) {
     it(what, async () => {
       const path = file('case.yaml', config(...rules))
-      const { code: answer, out } = await run(['lint', path, ...args])
+      const { code: response, out } = await run(['lint', path, ...args])
       assert.match(out, output)
-      assert.equal(answer, code)
+      assert.equal(response, code)
     })
   }
 

@@ -285,7 +285,7 @@ requests: [{ path: /x, listener: web, expect: 200 }]
 
   for (const { code, example } of TESTING_CODES.codes) {
     if (code !== 'PC0603' && code !== 'PC0604') continue
-    it(`${code}: the examples of its page are answered as it says`, async () => {
+    it(`${code}: the examples of its page end as it says`, async () => {
       const wrong = await runWith(['prove', '--format', 'sarif', write(example.wrong)])
       assert.equal(JSON.parse(wrong.out).runs[0].results[0]?.ruleId, code)
       assert.equal((await runWith(['prove', write(example.right)])).code, 0)

@@ -31,7 +31,7 @@ const now = () => performance.now()
 export function runWorker(number: string): Promise<number> {
   return new Promise((resolve) => {
     let serving: Serving | undefined
-    let told: Model | undefined
+    let delivered: Model | undefined
     let applying: Promise<unknown> = Promise.resolve()
     const report = (message: Report) => {
       if (process.connected) process.send?.(message, () => {})
@@ -84,7 +84,7 @@ export function runWorker(number: string): Promise<number> {
         signIn.receive(order, (id) => report({ kind: 'sign-in-known', id }))
         return
       }
-      if (order.kind === 'user-token-answer') {
+      if (order.kind === 'user-token-response') {
         userTokens.receive(order)
         return
       }
@@ -103,8 +103,8 @@ export function runWorker(number: string): Promise<number> {
         const { gateway } = serving
         const { patch, secrets, isStrict } = order
         const moves = new Moves()
-        const model = patched(told, patch, moves)
-        told = model
+        const model = patched(delivered, patch, moves)
+        delivered = model
         // In the order in which they came, also where one takes longer to prepare.
         const apply = async () => {
           const added = { added: addedIn(patch) }

@@ -241,8 +241,8 @@ export class Controller {
       const { delivery } = this.#deps
       const statesOf = (gateway: string) => delivery.proxies(gateway)
       // The leader knows its own proxies; what it said before would outlive it.
-      const told = this.#leader.isLeader ? [] : this.#published.keys()
-      await this.#shared.publish(snapshot, told, statesOf)
+      const published = this.#leader.isLeader ? [] : this.#published.keys()
+      await this.#shared.publish(snapshot, published, statesOf)
       if (!this.#leader.isLeader) return
       this.#shared.look(snapshot)
       const applied = await applyClasses(client, snapshot, options)

@@ -1,7 +1,7 @@
 import type { Diagnostic } from './diagnostic.ts'
 
 /**
- * What a reader of user input answers: a value to go on with, or none, and in both cases all that
+ * What a reader of user input returns: a value to go on with, or none, and in both cases all that
  * there is to say. A value may come with errors: what is invalid has then become a part that fails
  * closed, and the rest keeps serving. Without a value there is at least one error.
  */

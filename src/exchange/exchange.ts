@@ -48,7 +48,7 @@ export class ResponseAttributes extends Struct implements ResponseValues {
   readonly grpcStatus: number | undefined
   readonly bytes: number
   readonly milliseconds: number
-  /** Why the gateway answered by itself; empty where it did not. */
+  /** Why the gateway responded by itself; empty where it did not. */
   readonly flags: string
 
   constructor(

@@ -6,7 +6,7 @@ export class KeptHeaders extends HeaderView {
   readonly #values = new Map<string, string>()
   readonly #lines = new Map<string, readonly string[]>()
 
-  /** As the client gets them: those of the backend, where one answered, and then the edit. */
+  /** As the client gets them: those of the backend, where one responded, and then the edit. */
   constructor(upstream: HeaderView | undefined, edit: HeaderEdit) {
     super()
     for (const name of upstream?.keys() ?? []) {

@@ -22,7 +22,7 @@ export interface Reply {
   readonly isFinal?: boolean
 }
 
-/** A plain answer; what the client reads is the wire's to write in its own protocol. */
+/** A plain response; what the client reads is the wire's to write in its own protocol. */
 export function reply(status: number, reason: Reason, body = '', headers = NO_EDIT): Reply {
   return {
     status,

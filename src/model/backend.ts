@@ -136,7 +136,7 @@ export interface McpPins {
   readonly file: Material
 }
 
-/** Answers 500 to what would have been its share. */
+/** Responds with 500 to what would have been its share. */
 export interface InvalidBackend extends BackendIdentity {
   readonly kind: 'invalid'
   readonly diagnostics: readonly Diagnostic[]

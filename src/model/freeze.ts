@@ -3,7 +3,7 @@ import type { Model } from './model.ts'
 import { isFileOrigin } from './moves.ts'
 
 /**
- * The value and all that it holds, never to change again; answers the same value. Origins in files
+ * The value and all that it holds, never to change again; returns the same value. Origins in files
  * follow what they belong to: see ./moves.ts.
  */
 export function freeze<T>(value: T): T {
@@ -17,15 +17,20 @@ export function freeze<T>(value: T): T {
 
 /** A Model in small steps, for whoever serves it already. */
 export function* freezeModel(model: Model): Generator<void, void> {
-  const { routes } = model
-  const { from, end } = mayBeThawed(routes)
-  for (let i = firstThawed(routes, from, end); i < end; i = firstThawed(routes, i + 1, end)) {
-    freeze(routes[i])
+  yield* freezeList(model.routes)
+  yield* freezeList(model.backends)
+  freeze(model)
+}
+
+function* freezeList(things: readonly object[]): Generator<void, void> {
+  if (Object.isFrozen(things)) return
+  const { from, end } = mayBeThawed(things)
+  for (let i = firstThawed(things, from, end); i < end; i = firstThawed(things, i + 1, end)) {
+    freeze(things[i])
     yield
   }
   // All that is in it is frozen: nobody needs to look through it again.
-  Object.freeze(routes)
-  freeze(model)
+  Object.freeze(things)
 }
 
 /** What a list shares with one that is frozen is frozen. */

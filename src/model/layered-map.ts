@@ -5,6 +5,16 @@ export interface EntryChange<V, K = string> {
   readonly after: V | undefined
 }
 
+/** What is different in two maps, compared by identity; at the cost of that where they are related. */
+export function changesBetween<V, K>(
+  before: ReadonlyMap<K, V>,
+  after: ReadonlyMap<K, V>,
+): Iterable<EntryChange<V, K>> {
+  if (before === after) return []
+  if (before instanceof LayeredMap && after instanceof LayeredMap) return before.changesTo(after)
+  return LayeredMap.of(before).changesTo(LayeredMap.of(after))
+}
+
 /**
  * A map that never changes, and that the next one is made from at the cost of what is different:
  * both share a base, and each has its own differences from it. Values are never undefined.

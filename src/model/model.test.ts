@@ -103,18 +103,18 @@ describe('the hash', () => {
 })
 
 describe('freezing', () => {
-  it('reaches all the way down and answers the same value', () => {
+  it('reaches all the way down and returns the same value', () => {
     const value = { list: [{ deep: true }] }
     assert.equal(freeze(value), value)
     assert.ok(Object.isFrozen(value.list[0]))
   })
 
-  it('of a Model goes route by route, and leaves nothing out', () => {
+  it('of a Model goes thing by thing, and leaves nothing out', () => {
     const routes = [{ rules: [{ matches: [] }] }, { rules: [] }]
     const model = { routes, backends: [{ name: 'a' }] } as unknown as Model
     let steps = 0
     for (const _ of freezeModel(model)) steps++
-    assert.equal(steps, routes.length)
+    assert.equal(steps, routes.length + model.backends.length)
     for (const part of [model, routes[0]?.rules[0], routes[1], model.backends[0]]) {
       assert.ok(Object.isFrozen(part))
     }

@@ -32,7 +32,7 @@ export interface RouteRule {
 
 export type RouteAction =
   | { readonly kind: 'forward'; readonly backends: readonly BackendRef[] }
-  /** Answers 500 to whatever it matches. */
+  /** Responds with 500 to whatever it matches. */
   | { readonly kind: 'invalid'; readonly diagnostics: readonly Diagnostic[] }
 
 /** Backends are chosen by weight; the name is that of a Backend of the Model. */

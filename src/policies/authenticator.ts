@@ -52,7 +52,7 @@ export interface Challenge {
   readonly isForProxy: boolean
 }
 
-/** An authentication as a step: the request goes on with whom it found, or is answered. */
+/** An authentication as a step: the request goes on with whom it found, or gets a response. */
 function authenticationStep(policy: ValidPolicy, mode: Mode, authenticator: Authenticator): Step {
   const { method, variable, challenge } = authenticator
   const { missing, bad, isForProxy } = challenge
@@ -80,7 +80,7 @@ function authenticationStep(policy: ValidPolicy, mode: Mode, authenticator: Auth
 
 export const MISSING = new BadCredential('missing', 'the request has no credential')
 
-/** One answer for all faults; which one it was is kept for those who run the gateway. */
+/** One response for all faults; which one it was is kept for those who run the gateway. */
 export function refuse(
   exchange: Exchange,
   by: ValidPolicy,

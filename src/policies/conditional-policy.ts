@@ -2,15 +2,13 @@ import type { Exchange } from '../exchange/exchange.ts'
 import { runSteps } from '../exchange/step.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import { isConditional } from './conditional.ts'
-import { type CompileContext, type Part, type Policy, variablesOf } from './define.ts'
+import { type Applies, type CompileContext, type Part, type Policy, variablesOf } from './define.ts'
 import { originalOf, standIn } from './stand-in.ts'
 
-/**
- * The same policy, whose value may also be conditional. `unless`: whether an entry applies unless
- * its condition is definitely false, or only where it is definitely true. What keeps somebody out
- * applies in doubt: a client could make a condition fail by leaving out what it reads.
- */
-export function conditionally(policy: Policy, applies: 'unless-false' | 'if-true'): Policy {
+/** The same policy, whose value may also be conditional if it says so. */
+export function conditionally(policy: Policy): Policy {
+  const { conditional: applies } = policy
+  if (applies === undefined) return policy
   return {
     ...policy,
     compile(policies, context) {
@@ -33,7 +31,7 @@ function compileOne(
   policy: Policy,
   one: ValidPolicy,
   context: CompileContext,
-  applies: 'unless-false' | 'if-true',
+  applies: Applies,
 ): Part {
   if (!isConditional(one.value)) return policy.compile([one], context)
   const result = applies === 'unless-false' ? 'rule' : 'bool'

@@ -38,10 +38,10 @@ export async function fetchText(
   question: CredentialQuestion,
   { what, timeout }: { readonly what: string; readonly timeout: number },
 ): Promise<string | NoCredential> {
-  const answer = await ask(exchange, { ...question, authority: '', timeout, maxBytes: MAX_BYTES })
-  if ('failure' in answer) return { detail: `${what}: ${answer.failure}` }
-  if (answer.status !== 200) return { detail: `${what}: status ${answer.status}` }
-  return Buffer.from(answer.body).toString('utf8')
+  const response = await ask(exchange, { ...question, authority: '', timeout, maxBytes: MAX_BYTES })
+  if ('failure' in response) return { detail: `${what}: ${response.failure}` }
+  if (response.status !== 200) return { detail: `${what}: status ${response.status}` }
+  return Buffer.from(response.body).toString('utf8')
 }
 
 /** Empty if it cannot be read. */

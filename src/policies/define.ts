@@ -19,7 +19,7 @@ import type { MirrorTarget, Retry, Timeouts } from './delivery.ts'
 import type { JwtDeps } from './jwt-authentication/checker.ts'
 import type { OpenSignIn } from './oidc/sign-in.ts'
 
-/** One kind of policy at work. Its place in ./index.ts is its place in the order of execution. */
+/** One kind of policy at work. Its place in the list of ./schema.ts is its place in the order. */
 export interface Policy<S extends z.ZodType = z.ZodType> {
   readonly kind: string
   readonly schema: S
@@ -28,7 +28,15 @@ export interface Policy<S extends z.ZodType = z.ZodType> {
    * the place, those of the gateway first; of others the one that holds.
    */
   compile(policies: Attachments<z.output<S>>, context: CompileContext): Part
+  /**
+   * Its value may be conditional, and whatever reads that is not its own business. An entry applies
+   * unless its condition is definitely false, or only if it is definitely true: what keeps somebody
+   * out applies in doubt, since a client could make a condition fail by leaving out what it reads.
+   */
+  readonly conditional?: Applies
 }
+
+export type Applies = 'unless-false' | 'if-true'
 
 export type Attachments<T> = readonly [ValidPolicy<T>, ...ValidPolicy<T>[]]
 

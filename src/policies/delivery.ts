@@ -16,7 +16,7 @@ export interface Retry {
   /** Max retries. */
   readonly attempts: number
   readonly statuses: ReadonlySet<number>
-  /** Also where the connection broke before anything was answered. */
+  /** Also where the connection broke before any response came. */
   readonly onConnectionError: boolean
   /** Milliseconds before the second attempt; doubled each time. */
   readonly backoff: number

@@ -40,8 +40,8 @@ export function grpcStream(
 }
 
 /** The message of the response, or why there is none. */
-export function grpcMessage(answer: ServiceResponse): Uint8Array | string {
-  const messages = grpcMessages(answer)
+export function grpcMessage(response: ServiceResponse): Uint8Array | string {
+  const messages = grpcMessages(response)
   if (typeof messages === 'string') return messages
   const [only] = messages
   return only === undefined || messages.length > 1 ? NO_MESSAGE : only

@@ -52,7 +52,7 @@ describe('requestHeaders and responseHeaders', () => {
     })
   }
 
-  it('a request meets the route before the backend, an answer the backend before the route', async () => {
+  it('a request meets the route before the backend, a response the backend before the route', async () => {
     const own = (value: string) => ({ set: { x: value } })
     const backend = hostBackend('up', [
       ...policies({ requestHeaders: own('backend') }, 'backend', 'backend'),

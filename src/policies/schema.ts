@@ -72,13 +72,13 @@ export interface PolicySchema {
   readonly stage?: Stage
   /** Its value is Allow, Deny and Require rules, which decide at its stage. */
   readonly hasRules: boolean
-  /** What it answers by itself, so that nothing of it goes on: every request, or preflights. */
+  /** What it responds to by itself, so that nothing of it goes on: every request, or preflights. */
   readonly repliesTo?: 'requests' | 'preflights'
   /** Whether it does nothing for a request that does not go on to a backend. */
   readonly isForForwarding: boolean
   /** It asks a service, which may say anything, once for a request. */
   readonly asksService: boolean
-  /** It counts requests, and answers by how many there were. */
+  /** It counts requests, and responds by how many there were. */
   readonly countsRequests: boolean
   /** Read when a backend is connected to: about choosing among its endpoints, or about them all. */
   readonly cluster?: 'endpoints' | 'connections'
@@ -126,7 +126,13 @@ const USUAL = {
 /** One of several credentials is enough. */
 const anyOf = authenticationOf({ jwtAuthentication, apiKey, basicAuth })
 
-/** All kinds, in the order in which they run. */
+/**
+ * All kinds; those that run for a request do so in this order. Those that change responses come
+ * first, so that they also reach the responses of the gateway itself; a preflight has no
+ * credentials and is responded to before any are required; nothing is counted or sent on for a
+ * request that is denied. Responses meet them in the reverse order, so that what is compressed is
+ * what all others made.
+ */
 export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   define('proxyProtocol', FRONTEND, proxyProtocol, { aliases: ['proxy'], takesConnections: true }),
   define('frontendTcp', FRONTEND, frontendTcp, { key: 'tcp', takesConnections: true }),
@@ -150,6 +156,7 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   define('tracing', FRONTEND, tracing),
 
   define('compression', TRAFFIC, compression),
+  define('responseHeaders', BOTH, responseHeaders, { aliases: ['responseHeaderModifier'] }),
   define('timeout', TRAFFIC, timeout, { aliases: ['timeouts'] }),
   define('cors', TRAFFIC, cors, { repliesTo: 'preflights', isInline: true }),
   define('csrf', TRAFFIC, csrf),
@@ -220,11 +227,11 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
     composes: true,
     hasRules: true,
   }),
+  define('a2a', AGENT, a2a, { body: () => 'whole' }),
   define('inferenceRouting', ENDPOINTS, inferenceRouting, {
     asksService: true,
     body: () => 'whole',
   }),
-  define('a2a', AGENT, a2a, { body: () => 'whole' }),
   define('ai', BACKEND, ai, { composes: true }),
   define('guardrails', BACKEND, guardrails, {
     aliases: ['promptGuard', 'ai.promptGuard'],
@@ -240,7 +247,6 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   define('tcp', BACKEND, tcp, { cluster: 'connections' }),
   define('backendTLS', BACKEND, backendTLS, { cluster: 'connections' }),
   define('http', BACKEND, http, { cluster: 'connections' }),
-  define('responseHeaders', BOTH, responseHeaders, { aliases: ['responseHeaderModifier'] }),
 ]
 
 function define(

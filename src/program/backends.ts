@@ -31,7 +31,7 @@ interface Share {
 
 /**
  * By weight and at random: processes that share a port know nothing of each other, so taking
- * turns would only look exact. What is invalid keeps its share, and answers 500 for it.
+ * turns would only look exact. What is invalid keeps its share, and responds with 500 for it.
  */
 export function compileChoice(
   compilation: Compilation,

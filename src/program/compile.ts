@@ -1,5 +1,6 @@
 import type { Exchange } from '../exchange/exchange.ts'
 import { changedRange, noteReplaced } from '../model/changed-range.ts'
+import { changesBetween } from '../model/layered-map.ts'
 import type { Model } from '../model/model.ts'
 import { movesMade } from '../model/moves.ts'
 import type { Route } from '../model/route.ts'
@@ -59,13 +60,12 @@ export function compileProgramCooperatively(
 
 /** What nothing uses any more once the new Program serves, to be closed. */
 export function retiredClusters(previous: Program, next: Program): readonly Cluster[] {
-  if (next.clusters === previous.clusters) return []
-  const gone = new Set<Cluster>()
-  previous.clusters.forEach((cluster, key) => {
-    if (next.clusters.get(key) !== cluster) gone.add(cluster)
-  })
-  if (gone.size > 0) next.clusters.forEach((cluster) => void gone.delete(cluster))
-  return [...gone]
+  const gone: Cluster[] = []
+  // Each is opened for one key: another key never has it.
+  for (const { before } of changesBetween(previous.clusters, next.clusters)) {
+    if (before !== undefined) gone.push(before)
+  }
+  return gone
 }
 
 function* compileSteps(
@@ -114,8 +114,8 @@ function* compileListener(
   where: Where,
 ): Generator<void, ListenerPart> {
   const { gateway, listener } = where
-  const { model, reach } = compilation
-  const around: Around = { frontend: model.frontend, policies: gateway.policies, listener }
+  const { reach } = compilation
+  const around: Around = { lists: reach.listsAround(where), listener }
   const known = before.listener(`${gateway.name}/${listener.name}`, around)
   const own = known?.own ?? compilation.contexts.record(() => compileOwn(compilation, where))
   const near = reach.routesNear(where)

@@ -33,7 +33,7 @@ export const LATE = new Set(
 /** Metadata about the resource is for clients that have no token yet. */
 export function pageOf(route: RouteProgram, exchange: Exchange): Reply | undefined {
   if (!exchange.request.path.startsWith('/.well-known/')) return undefined
-  const page = answerOf(route, DESCRIBING, exchange)
+  const page = replyOf(route, DESCRIBING, exchange)
   return page !== undefined && isOwnResponse(page) ? page : undefined
 }
 
@@ -64,7 +64,7 @@ export function signInPageOf(
 }
 
 /** The response of those steps of the route, by the same functions as in the proxy. */
-export function answerOf(
+export function replyOf(
   { steps, kinds = [] }: Pick<RouteProgram, 'steps' | 'kinds'>,
   wanted: ReadonlySet<string>,
   exchange: Exchange,

@@ -22,11 +22,11 @@ import {
 } from './explain-call.ts'
 import { type ExplainedTool, explainMessage } from './explain-mcp.ts'
 import {
-  answerOf,
   EARLY,
   GUARDING,
   LATE,
   pageOf,
+  replyOf,
   signInPageOf,
   TRANSFORMING,
   unaskedOf,
@@ -143,10 +143,10 @@ export function explainRequest(
   if (body !== undefined && readsBodyFirst(route)) exchange.request.body = body.content
   const unread = readsBodyFirst(route) ? body?.rejected : undefined
   const page = exchangeOf(connection, listener, supposed)
-  const early = unread ?? answerOf(route, EARLY, exchange) ?? pageOf(route, page)
+  const early = unread ?? replyOf(route, EARLY, exchange) ?? pageOf(route, page)
   for (const policy of authentications) identify(exchange, policy, supposed)
   const traffic = stageOf('traffic', '', route.decider, exchange)
-  const response = isDenied(traffic) ? undefined : answerOf(route, LATE, exchange)
+  const response = isDenied(traffic) ? undefined : replyOf(route, LATE, exchange)
   for (const meter of route.meters ?? []) meter(exchange)
   const chosen = response ?? backendOf(() => route.choose(exchange), supposed.backend, dice)
   const signInPage = signInPageOf(route, exchange)
@@ -161,8 +161,8 @@ export function explainRequest(
   const { upstream } = chosen
   if (upstream.kind === 'mcp') {
     // Rules about messages read what it sets.
-    answerOf(chosen, TRANSFORMING, exchange)
-    answerOf(chosen, GUARDING, exchange)
+    replyOf(chosen, TRANSFORMING, exchange)
+    replyOf(chosen, GUARDING, exchange)
     const { stage, late, unknown, tools } = explainMessage(upstream, exchange, sent)
     const own = stage === undefined ? [] : [{ stage: 'mcp', name: chosen.name, ...stage } as const]
     return { ...found, stages: [first, traffic, ...last, ...own], late, unknown, tools }

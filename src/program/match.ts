@@ -17,7 +17,7 @@ export interface MatchEntry<T> {
   readonly hostnames: readonly string[]
   readonly match: Match
   readonly target: T
-  /** Preflights of CORS for the method of the match are matched too: the target answers them. */
+  /** Preflights of CORS for the method of the match are matched too: the target responds to them. */
   readonly takesPreflights?: boolean
 }
 

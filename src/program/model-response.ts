@@ -32,7 +32,7 @@ export interface PassingBody {
   end(): Uint8Array
 }
 
-const NOTHING = new Uint8Array(0)
+const NO_BYTES = new Uint8Array(0)
 
 /** The response of one provider, on its way to a client that may speak another language. */
 export class ModelResponse {
@@ -122,7 +122,7 @@ export class ModelResponse {
         this.#keep(bytes)
         return bytes
       },
-      end: () => NOTHING,
+      end: () => NO_BYTES,
     }
   }
 
@@ -288,7 +288,7 @@ function isCoding(coding = ''): boolean {
   return !/^(?:identity)?$/i.test(coding.trim())
 }
 
-const AS_IT_IS: PassingBody = { write: (bytes) => bytes, end: () => NOTHING }
+const AS_IT_IS: PassingBody = { write: (bytes) => bytes, end: () => NO_BYTES }
 
 function unreadable({ message, code }: LlmError): Reply {
   return code === undefined ? { ...UNREADABLE, message } : { ...UNREADABLE, message, code }

@@ -1,11 +1,11 @@
 import type { JsonObject } from '../cel/values/value.ts'
-import { type ChangedRange, changedRange } from '../model/changed-range.ts'
+import type { Backend } from '../model/backend.ts'
+import { type ChangedRange, changedRange, comparedWith } from '../model/changed-range.ts'
 import type { Listener } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import { movesMade } from '../model/moves.ts'
-import type { Attached } from '../model/policy.ts'
 import type { Route } from '../model/route.ts'
-import type { Reach } from '../reach/reach.ts'
+import type { ListsAround, Reach } from '../reach/reach.ts'
 import type { CompileDeps } from './compile-deps.ts'
 import type { CompiledSection } from './compiled-section.ts'
 import type { Hosts, MatchEntry } from './match.ts'
@@ -49,8 +49,7 @@ export interface PlacedRoute extends RouteProgram {
 }
 
 export interface Around {
-  readonly frontend: readonly Attached[]
-  readonly policies: readonly Attached[]
+  readonly lists: ListsAround
   readonly listener: Listener
 }
 
@@ -111,17 +110,14 @@ export function reusable(previous: Program | undefined, parts: Parts | undefined
   const isStale = (thing: object) =>
     changed.size > 0 && mentionedBackends(thing).some((name) => changed.has(name))
   const made: Reusable = {
-    listener(key, { frontend, policies, listener }) {
+    listener(key, { lists, listener }) {
       const known = parts.listeners.get(key)
       if (known === undefined) return undefined
       const { around } = known
       const isSame =
         !(isElsewhere && known.own.uses.isReported) &&
-        around.frontend === frontend &&
-        around.policies === policies &&
         around.listener === listener &&
-        !isStale(frontend) &&
-        !isStale(policies) &&
+        lists.every((list, index) => around.lists[index] === list && !isStale(list)) &&
         !isStale(listener)
       return isSame ? known : undefined
     },
@@ -225,11 +221,32 @@ function changedBackends(before: Model, now: Model): ReadonlySet<string> {
   for (const name of known.keys()) changed.add(name)
   for (let size = 0; size !== changed.size; ) {
     size = changed.size
-    for (const backend of now.backends) {
+    for (const backend of mentioningIn(now.backends)) {
       if (mentionedBackends(backend).some((name) => changed.has(name))) changed.add(backend.name)
     }
   }
   return changed
+}
+
+const mentioning = new WeakMap<readonly Backend[], readonly Backend[]>()
+
+/** Backends that mention others: few do, and they are looked for among those that are different. */
+function mentioningIn(backends: readonly Backend[]): readonly Backend[] {
+  const known = mentioning.get(backends)
+  if (known !== undefined) return known
+  const { before, range } = comparedWith(backends) ?? {}
+  const kept = before && mentioning.get(before)
+  const isMentioning = (backend: Backend) => mentionedBackends(backend).length > 0
+  let found: readonly Backend[]
+  if (kept === undefined || before === undefined || range === undefined) {
+    found = backends.filter(isMentioning)
+  } else {
+    const gone = new Set(before.slice(range.start, range.endBefore))
+    const come = backends.slice(range.start, range.end)
+    found = [...kept.filter((backend) => !gone.has(backend)), ...come.filter(isMentioning)]
+  }
+  mentioning.set(backends, found)
+  return found
 }
 
 const mentioned = new WeakMap<object, readonly string[]>()

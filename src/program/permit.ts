@@ -124,7 +124,7 @@ export interface MessageVerdict {
   readonly decision: Decision | undefined
 }
 
-/** Whether nothing answered: what was let pass, or had nothing to say. */
+/** Whether there is no reply: what was let pass, or had nothing to say. */
 export function isPassed<P extends Permit | undefined>(
   outcome: P | Reply | Promise<P | Reply>,
 ): outcome is P {

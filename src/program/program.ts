@@ -67,7 +67,7 @@ export interface ListenerProgram {
   readonly needs?: Needs
   /**
    * The best route for this request, by the rules of the Gateway API. Where none matches, it is
-   * one that runs the policies of the gateway and the listener and then answers 404, so that
+   * one that runs the policies of the gateway and the listener and then responds with 404, so that
    * whoever may not ask does not learn which routes there are.
    */
   match(exchange: Exchange): RouteProgram
@@ -156,7 +156,7 @@ export interface BackendProgram extends WayBack {
   readonly decodesBody?: boolean
   /** Milliseconds for each attempt; 0: the route's. */
   readonly requestTimeout: number
-  /** Whether an expression of it reads answers when they are over. */
+  /** Whether an expression of it reads responses when they are over. */
   readonly judgesResponses?: boolean
   /** As RouteProgram.decider. */
   readonly decider?: Decider | undefined

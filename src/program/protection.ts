@@ -33,7 +33,7 @@ export interface GuardedWay {
 /**
  * Whether Allow and Require rules on a way keep out anything that comes without credentials: a
  * rule that every request satisfies guards nothing. It takes all rules of the way together, and
- * what the route matches, so that reading them one by one does not answer it. `part`: by some of
+ * what the route matches, so that reading them one by one does not tell. `part`: by some of
  * the hostnames and matches of the route something is kept out, by others nothing.
  */
 export interface RuleGuard {

@@ -103,7 +103,7 @@ describe('which provider is asked', () => {
     maxLength: 3,
   })
 
-  it('is one that may be: who is well first, in the order of groups; else the answer is 403', async () => {
+  it('is one that may be: who is well first, in the order of groups; else the response is 403', async () => {
     const property = fc.asyncProperty(
       groups,
       fc.array(rule, { maxLength: 2 }),

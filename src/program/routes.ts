@@ -21,7 +21,7 @@ export function compileRule(
   const attributes = { gateway: gateway.name, listener: listener.name, route: route.name }
   if (rule.action.kind === 'invalid') {
     const names = { name: route.name, rule: rule.name, attributes }
-    return { target: { ...names, ...answering(500, 'invalid-route') }, traffic: undefined }
+    return { target: { ...names, ...responding(500, 'invalid-route') }, traffic: undefined }
   }
   const { contexts, sections } = compilation
   const layers = compilation.reach.around(where)
@@ -73,7 +73,7 @@ const NOWHERE = { timeouts: NO_TIMEOUTS, retry: undefined, mirrors: [] }
 /** For a request whose route cannot be told, since to tell it would cost too much. */
 export function refusedRoute({ gateway, listener }: Where): PlacedRoute {
   const attributes = { gateway: gateway.name, listener: listener.name }
-  return { name: '', rule: '', attributes, ...answering(500, 'route-too-costly') }
+  return { name: '', rule: '', attributes, ...responding(500, 'route-too-costly') }
 }
 
 /** A page of the gateway itself: the policies of routes are not for it. */
@@ -83,7 +83,7 @@ export function pageRoute(gateway: string, listener: string, step: Step): Placed
   return { ...names, ...NOWHERE, steps: [step], run: step, readsBody: false, choose }
 }
 
-function answering(status: number, detail: string): Omit<RouteProgram, 'name' | 'rule'> {
+function responding(status: number, detail: string): Omit<RouteProgram, 'name' | 'rule'> {
   const response = { ...reply(status, 'invalid-configuration'), detail }
   const step: Step = () => response
   return { ...NOWHERE, steps: [step], run: step, readsBody: false, choose: () => response }

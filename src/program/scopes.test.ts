@@ -174,11 +174,11 @@ describe('authentication runs before any authorization', () => {
 })
 
 describe('what reads claims besides rules', () => {
-  const answers = (text: string) => ({ directResponse: { status: 200, bodyExpression: text } })
+  const responding = (text: string) => ({ directResponse: { status: 200, bodyExpression: text } })
   const body = async (written: WrittenModel, ...sent: readonly string[]) =>
     (await decide(programOf(written), tokens(...sent))).reply?.body
   it('sees those of its own policy too, and others after it their own again', async () => {
-    const gateway = at('gateway', 'g', jwtOf('a'), answers('jwt.sub'))
+    const gateway = at('gateway', 'g', jwtOf('a'), responding('jwt.sub'))
     const route = at('route', 'own', jwtOf('b'), requires('b'))
     assert.equal(await body({ gateway, routes: [{ policies: route }] }, 'a', 'b'), 'a')
   })
@@ -186,7 +186,7 @@ describe('what reads claims besides rules', () => {
   it('none of a neighbour', async () => {
     const policies = [
       ...at('route', 'one', jwtOf('a')),
-      ...at('route', 'two', answers('has(jwt.sub)')),
+      ...at('route', 'two', responding('has(jwt.sub)')),
     ]
     assert.notEqual(await body({ routes: [{ policies }] }, 'a'), 'true')
   })

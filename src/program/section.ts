@@ -171,12 +171,12 @@ function compileOne(
   if (policies === undefined) return {}
   const part = policy.compile(policies, context)
   if (part.step === undefined) return part
-  const tell = services.watchStep?.(policies[0])
-  if (tell === undefined) {
+  const observe = services.watchStep?.(policies[0])
+  if (observe === undefined) {
     placeStep(part.step, policies[0])
     return part
   }
-  return { ...part, step: placeStep(watched(part.step, tell), policies[0]) }
+  return { ...part, step: placeStep(watched(part.step, observe), policies[0]) }
 }
 
 /** Most have one part, and lists that grow are larger than what is in them. */
@@ -196,9 +196,9 @@ function metersOf(parts: readonly Part[]): readonly Meter[] {
   return isMetered ? parts.flatMap(({ meter }) => meter ?? []) : EMPTY.meters
 }
 
-function watched(step: Step, tell: (outcome: Outcome) => void): Step {
+function watched(step: Step, observe: (outcome: Outcome) => void): Step {
   const pass = (outcome: Outcome) => {
-    tell(outcome)
+    observe(outcome)
     return outcome
   }
   return (exchange) => {

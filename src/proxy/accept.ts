@@ -91,7 +91,7 @@ export class DownstreamSocket implements Accepted, Http2Observer {
   }
 
   /** Bytes that came and went since it was asked last. */
-  tellMoved(): void {
+  recordBytes(): void {
     const { bytesRead, bytesWritten } = this.carrier
     this.#serving?.moved(bytesRead - this.#received, bytesWritten - this.#sent)
     this.#received = bytesRead
@@ -316,7 +316,7 @@ export class DownstreamSocket implements Accepted, Http2Observer {
     this.guard('telemetry', () => {
       // Who closes first is who had enough: a client that is gone, or the gateway when it is done.
       const isClients = this.carrier.readableEnded || this.carrier.errored !== null
-      this.tellMoved()
+      this.recordBytes()
       const report = () =>
         this.#serving?.closed(this.closedBy ?? (isClients ? 'client' : 'finished'))
       // HTTP/2 says a moment later why it closed.

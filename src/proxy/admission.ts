@@ -50,7 +50,7 @@ export function reauthorize(accepted: Accepted, plan: PortPlan, grace: number): 
   }
 }
 
-/** HTTP/2 tells the client what it will still answer; HTTP/1.1 would take one request more. */
+/** HTTP/2 tells the client what it will still respond to; HTTP/1.1 would take one request more. */
 function isIdle({ served }: Accepted): boolean {
   return served instanceof ServerConnection && served.exchange === undefined
 }

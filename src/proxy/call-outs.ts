@@ -7,7 +7,7 @@ export interface CallOut {
   readonly happens: string
 }
 
-const ANSWERED = 'The request gets 500.'
+const RESPONDED = 'The request gets 500.'
 const CLOSED = 'The connection is closed.'
 const CUT = 'If the response has not begun, the request gets 500; otherwise it is cut short.'
 
@@ -19,12 +19,12 @@ export const CALL_OUTS = [
   {
     name: 'request',
     what: 'selecting the listener and the route, limits, a CEL expression of a route',
-    happens: ANSWERED,
+    happens: RESPONDED,
   },
   {
     name: 'policy',
     what: 'a policy of the gateway, listener or route, in whatever order it runs',
-    happens: ANSWERED,
+    happens: RESPONDED,
   },
   {
     name: 'rule',
@@ -35,12 +35,12 @@ export const CALL_OUTS = [
   {
     name: 'backend',
     what: 'choosing the backend, policies of a backend, reading a message to an agent',
-    happens: ANSWERED,
+    happens: RESPONDED,
   },
   {
     name: 'provider',
     what: 'choosing a provider of an AI backend, policies of a provider, budgets, guards and translation of a call to a model',
-    happens: ANSWERED,
+    happens: RESPONDED,
   },
   {
     name: 'delivery',
@@ -70,7 +70,7 @@ export const CALL_OUTS = [
   {
     name: 'decision-record',
     what: 'recording a decision before a response is sent',
-    happens: ANSWERED,
+    happens: RESPONDED,
   },
   {
     name: 'telemetry',

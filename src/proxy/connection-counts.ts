@@ -28,7 +28,7 @@ export class ConnectionCounts {
 
   /**
    * No more than the process has descriptors for: a connection that is taken needs another one to
-   * its upstream, and without one it could only be answered with an error.
+   * its upstream, and without one it could only get an error.
    */
   constructor(limits: CountLimits, descriptors = descriptorLimit(), quotas?: Quotas) {
     const max = Math.max(1, Math.floor((descriptors - RESERVED) / 2))
@@ -63,7 +63,7 @@ export class ConnectionCounts {
     this.#quotas?.give(ALL, '')
   }
 
-  /** The same for its address; answers the key to leave by, or undefined where it is too many. */
+  /** The same for its address; returns the key to leave by, or undefined where it is too many. */
   enterFrom(source: Source): string | undefined | Promise<string | undefined> {
     const key = keyOf(source)
     const count = this.#byAddress.get(key) ?? 0

@@ -30,7 +30,7 @@ export type RetryReason = 'status' | 'condition' | 'connect' | 'reset' | 'timeou
 /** Who gives the response where no backend did. */
 export interface DeliveryEvents {
   undelivered(state: RequestState, status: number, reason: string): void
-  /** Goes on once another provider may be asked; answers where none may. */
+  /** Goes on once another provider may be tried; responds where none may. */
   select(
     state: RequestState,
     selection: Selection,
@@ -164,9 +164,9 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
   /** The response is with the client, all of it. */
   finish(): void {
     this.#isOver = true
-    // Nobody else's answer may follow it.
+    // Nobody else's response may follow it.
     this.#forward?.stop()
-    this.#settle('answered', outcomeOf(this.#status))
+    this.#settle('responded', outcomeOf(this.#status))
     this.#body?.abandon()
     this.#leaveMirrors()
   }
@@ -191,7 +191,7 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
 
   /** A response came, and another one takes its place. */
   replaced(): void {
-    this.#settle('answered', outcomeOf(this.#status))
+    this.#settle('responded', outcomeOf(this.#status))
     this.stop()
   }
 
@@ -273,12 +273,12 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
     state.selection?.responded(isFailed ? -1 : this.#firstByte)
     if (isFailed) state.selection?.rest(restAfter(head))
     if (retry !== undefined && reason !== undefined) {
-      this.#settle('answered', outcomeOf(head.status))
+      this.#settle('responded', outcomeOf(head.status))
       this.#again(retry, reason, statusCause(head))
       return false
     }
     if (state.call !== undefined && isFailed && this.#mayFailOver()) {
-      this.#settle('answered', outcomeOf(head.status))
+      this.#settle('responded', outcomeOf(head.status))
       this.#failOver('status', statusCause(head))
       return false
     }

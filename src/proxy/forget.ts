@@ -1,6 +1,7 @@
 import { type Backend, partsOf } from '../model/backend.ts'
 import { differenceOf } from '../model/changed-range.ts'
 import type { Gateway } from '../model/gateway.ts'
+import { changesBetween } from '../model/layered-map.ts'
 import type { Model } from '../model/model.ts'
 import type { Route } from '../model/route.ts'
 import { issuersOf } from '../program/kept.ts'
@@ -8,10 +9,11 @@ import type { Program } from '../program/program.ts'
 import type { Streams } from '../program/streams.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 
-const PLACES = ['listener', 'backend', 'provider'] as const
+const PLACES = ['listener', 'provider'] as const
 type Place = (typeof PLACES)[number]
-type Label = Place | 'route' | 'policy'
+type Label = Place | 'backend' | 'route' | 'policy'
 
+type Clusters = ReadonlyMap<string, { readonly name: string }>
 type Places = Readonly<Record<Place, ReadonlySet<string>>>
 
 /** Series of what the configuration has no more go away. */
@@ -22,7 +24,10 @@ export class Forgetting {
   /** Of what there may be thousands: counted by what changed. */
   readonly #routes = new CountedNames()
   readonly #policies = new CountedNames()
-  #model: Pick<Model, 'frontend' | 'gateways' | 'routes' | 'backends'> = NOTHING
+  readonly #backends = new CountedNames()
+  #clusters: Clusters = new Map()
+  #streamClusters: Clusters = new Map()
+  #model: Pick<Model, 'frontend' | 'gateways' | 'routes' | 'backends'> = NO_PARTS
   /** What left at the last swap: requests that outlive their Program are counted once they end. */
   #left: readonly (readonly [Label, string])[] = []
 
@@ -31,7 +36,7 @@ export class Forgetting {
   }
 
   swapped(program: Program, streams: Streams): void {
-    const places = this.#placesOf(program, streams)
+    const places = this.#placesOf(program)
     const left: (readonly [Label, string])[] = []
     for (const label of places === this.#places ? [] : PLACES) {
       for (const name of this.#places?.[label] ?? []) {
@@ -40,6 +45,8 @@ export class Forgetting {
     }
     this.#places = places
     this.#count(program.model)
+    this.#countClusters(program.clusters, streams.clusters)
+    for (const name of this.#backends.takeGone()) left.push(['backend', name])
     for (const name of this.#routes.takeGone()) left.push(['route', name])
     for (const name of this.#policies.takeGone()) left.push(['policy', name])
     for (const [label, name] of [...this.#left, ...left]) {
@@ -48,19 +55,27 @@ export class Forgetting {
     this.#left = left
   }
 
-  /** The same where nothing is open but what was. */
-  #placesOf(program: Program, streams: Streams): Places {
-    const { clusters, state, listeners } = program
-    const made = [clusters, state, listeners.length, ...listeners.map(({ listener }) => listener)]
-    const isSame = streams.clusters.size === 0 && made.every((one, at) => one === this.#madeOf[at])
-    this.#madeOf = streams.clusters.size === 0 ? made : []
-    return isSame && this.#places !== undefined ? this.#places : placeNames(program, streams)
+  /** The same where nothing is there but what was. */
+  #placesOf(program: Program): Places {
+    const { state, listeners } = program
+    const made = [state, listeners.length, ...listeners.map(({ listener }) => listener)]
+    const isSame = made.every((one, at) => one === this.#madeOf[at])
+    this.#madeOf = made
+    return isSame && this.#places !== undefined ? this.#places : placeNames(program)
   }
 
   #has(label: Label, name: string): boolean {
     if (label === 'route') return this.#routes.has(name)
     if (label === 'policy') return this.#policies.has(name)
+    if (label === 'backend') return this.#backends.has(name)
     return this.#places?.[label].has(name) === true
+  }
+
+  #countClusters(clusters: Clusters, streamClusters: Clusters): void {
+    this.#backends.changeEntries(this.#clusters, clusters)
+    this.#backends.changeEntries(this.#streamClusters, streamClusters)
+    this.#clusters = clusters
+    this.#streamClusters = streamClusters
   }
 
   #count(model: Model): void {
@@ -75,7 +90,7 @@ export class Forgetting {
   }
 }
 
-const NOTHING = { frontend: [], gateways: [], routes: [], backends: [] }
+const NO_PARTS = { frontend: [], gateways: [], routes: [], backends: [] }
 
 /** How many things have each name. */
 class CountedNames {
@@ -92,6 +107,14 @@ class CountedNames {
     const { gone, come } = differenceOf(before, now)
     for (const thing of come) this.#add(namesOf(thing), 1)
     for (const thing of gone) this.#add(namesOf(thing), -1)
+  }
+
+  /** The same of maps of things that have a name. */
+  changeEntries(before: Clusters, now: Clusters): void {
+    for (const change of [...changesBetween(before, now)]) {
+      if (change.after !== undefined) this.#add([change.after.name], 1)
+      if (change.before !== undefined) this.#add([change.before.name], -1)
+    }
   }
 
   #add(names: Iterable<string>, by: 1 | -1): void {
@@ -113,16 +136,13 @@ class CountedNames {
   }
 }
 
-function placeNames(program: Program, streams: Streams): Places {
-  const { listeners, clusters } = program
-  const backends = new Set([...streams.clusters.values()].map(({ name }) => name))
-  clusters.forEach(({ name }) => void backends.add(name))
+function placeNames(program: Program): Places {
+  const { listeners } = program
   return {
     // Connections that may ask for several listeners are counted by their gateway.
     listener: new Set(
       listeners.flatMap(({ gateway, listener }) => [gateway, `${gateway}/${listener.name}`]),
     ),
-    backend: backends,
     provider: issuersOf(program),
   }
 }

@@ -27,7 +27,7 @@ export interface ForwardEvents {
   sent(forward: Forward): void
   /** Whether this response goes to the client; else the attempt is over. */
   accepts(forward: Forward, head: ResponseHead): boolean
-  /** Nothing was answered yet. `isUntouched`: the upstream did not even begin to answer. */
+  /** There is no response yet. `isUntouched`: the upstream did not even begin to respond. */
   unanswered(forward: Forward, status: number, reason: string, isUntouched: boolean): void
   /** The response began, and was cut short. */
   cut(forward: Forward, reason: string): void
@@ -35,7 +35,7 @@ export interface ForwardEvents {
   broke(callOut: CallOutName, error: unknown): void
 }
 
-/** One attempt to have a request answered by an upstream. */
+/** One attempt to get a response from an upstream. */
 export class Forward implements ResponseEvents, BodySink, Waiting {
   readonly downstream: Downstream
   readonly exchange: Exchange
@@ -94,7 +94,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     nextTurn.add(() => this.connected(connection))
   }
 
-  /** The client went away, or somebody else answers. */
+  /** The client went away, or somebody else responds. */
   stop(): void {
     if (this.#isOver) return
     this.#isOver = true

@@ -140,7 +140,7 @@ export class Gateway {
     metrics.beforeRead(() => {
       for (const cluster of this.#open) recordCounts(metrics, cluster.name, cluster.counts())
       countKept(metrics, this.#program)
-      this.#listeners.tellMoved()
+      this.#listeners.recordBytes()
     })
     this.#settings = settings
     this.#prices.update(settings.modelCatalog)
@@ -319,7 +319,7 @@ export class Gateway {
     return { isApplied: false, diagnostics }
   }
 
-  /** Takes no more connections, and answers when the last one is over or the time is. */
+  /** Takes no more connections, and resolves when the last one is over or the time is. */
   async drain(): Promise<number> {
     await this.#applying
     const cut = await this.#listeners.drain(this.#settings.drain.max)

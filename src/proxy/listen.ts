@@ -61,9 +61,9 @@ export class Listeners {
   }
 
   /** Counts the bytes of connections that are open, which may be so for days. */
-  tellMoved(): void {
+  recordBytes(): void {
     const boundPorts = [...this.#leaving, ...[...this.#ports.values()].map(({ bound }) => bound)]
-    for (const { open } of boundPorts) for (const accepted of open) accepted.tellMoved()
+    for (const { open } of boundPorts) for (const accepted of open) accepted.recordBytes()
   }
 
   /** The port that is really listened on, where the operating system was to choose one. */
@@ -127,7 +127,7 @@ export class Listeners {
 
   /**
    * Takes no more connections; idle ones close, the others are told to. Resolves when none is left,
-   * or at the deadline, when the rest is cut. Answers how many were.
+   * or at the deadline, when the rest is cut. Returns how many were.
    */
   async drain(milliseconds: number): Promise<number> {
     this.#isDraining = true

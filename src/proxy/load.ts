@@ -14,7 +14,7 @@ const PERIOD = 100
 const LOOKS = 4
 
 /**
- * How much the process has to do. Beyond its limits new requests are answered at once with 503, so
+ * How much the process has to do. Beyond its limits new requests get 503 at once, so
  * that those under way are served in time: of the later ones as many as make up for the delay.
  */
 export class Load {

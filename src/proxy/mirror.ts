@@ -19,7 +19,7 @@ import { endBody, writeBody } from './request-body.ts'
 export const MAX_WAITING = 1 << 20
 const TIMEOUT = 30_000
 
-/** A copy of a request for a backend whose answer nobody waits for, and which may not delay anybody. */
+/** A copy of a request for a backend whose response nobody waits for, and which may not delay anybody. */
 export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
   readonly #method: string
   readonly #text: string
@@ -106,7 +106,7 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
     const startedAt = performance.now()
     const done = (hasResponded: boolean, status: number) => {
       choice.done({
-        outcome: hasResponded ? 'answered' : 'cancelled',
+        outcome: hasResponded ? 'responded' : 'cancelled',
         status: 0,
         duration: performance.now() - startedAt,
       })

@@ -149,7 +149,7 @@ export class Observing implements AcceptObserver {
   }
 
   /** Whoever gets the id of a denial finds its record. */
-  answering(state: RequestState, { status }: Reply): void {
+  responding(state: RequestState, { status }: Reply): void {
     const { decisions, refusal } = state.exchange
     if (state.isReported || (decisions === NO_DECISIONS && refusal === undefined)) return
     state.isReported = true
@@ -254,7 +254,7 @@ export class Observing implements AcceptObserver {
       .at(exchange.request.method as 'GET', status, exchange.reason || 'upstream')
       .inc()
     series.duration.at().observe(seconds)
-    // Answers of the gateway's own are written whole, and nobody was waited for.
+    // Responses of the gateway's own are written whole, and nobody was waited for.
     series.firstByte.at().observe(((respondedAt || now) - startedAt) / 1000)
     series.overhead.at().observe(((sentAt || now) - startedAt) / 1000)
     series.received.at().inc(exchange.bytesReceived)

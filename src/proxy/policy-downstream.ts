@@ -21,7 +21,7 @@ import { ResponsePass } from './response-pass.ts'
 export interface PolicyEvents {
   broken(state: RequestState, error: unknown): void
   /** The gateway responds by itself after all. */
-  reject(state: RequestState, answer: Reply): void
+  reject(state: RequestState, response: Reply): void
 }
 
 const CROWDED = { ...reply(503, 'overload'), detail: 'buffers' }
@@ -118,8 +118,8 @@ export class PolicyDownstream implements Downstream {
   }
 
   /** The gateway responds, instead of all that was there before. */
-  answer(answer: Reply): void {
-    this.#begin(answer)
+  respondInstead(response: Reply): void {
+    this.#begin(response)
   }
 
   #begin(source: ResponseHead | Reply): void {
@@ -141,8 +141,8 @@ export class PolicyDownstream implements Downstream {
     const state = this.#state
     this.close()
     if (state.isOver) return
-    const answer = why === CROWDED_OUT ? CROWDED : isReply(why) ? why : undefined
-    if (answer === undefined) {
+    const response = why === CROWDED_OUT ? CROWDED : isReply(why) ? why : undefined
+    if (response === undefined) {
       state.callOut = callOut
       this.#events.broken(state, why)
       return
@@ -150,11 +150,11 @@ export class PolicyDownstream implements Downstream {
     state.delivery?.replaced()
     if (!this.#client.isResponding) {
       this.#client.head.keepAlive = false
-      this.#events.reject(state, answer)
+      this.#events.reject(state, response)
       return
     }
-    state.exchange.reason = answer.reason
-    state.exchange.detail = answer.detail ?? ''
+    state.exchange.reason = response.reason
+    state.exchange.detail = response.detail ?? ''
     this.#client.abort()
   }
 

@@ -117,7 +117,7 @@ const TCP_DEFAULTS: { readonly keepalives: KeepaliveSettings } = {
 export const LONGEST_TARGET = 8_192
 export const STREAM_IDLE = 3_600_000
 
-/** Answers the same for the same, so that what did not change goes on. */
+/** Returns the same for the same, so that what did not change goes on. */
 export type MakeTerminator = (options: TerminatorOptions) => Terminator | string
 
 export function planPorts(

@@ -18,8 +18,8 @@ export interface Observer {
   refused(connection: Connection, refusal: Refusal, asked?: Asked): void
   began(state: RequestState): void
   finished(state: RequestState): void
-  /** The gateway answers by itself; the client has nothing of it yet. */
-  answering?(state: RequestState, response: Reply): void
+  /** The gateway responds by itself; the client has nothing of it yet. */
+  responding?(state: RequestState, response: Reply): void
   /** A request to a backend is over. */
   attempted?(backend: string, attempted: Attempted): void
   retried?(backend: string, reason: RetryReason): void

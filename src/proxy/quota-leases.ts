@@ -94,7 +94,7 @@ export class QuotaLeases implements Quotas {
     else this.#waiting.get(order.id)?.settle(order)
   }
 
-  /** Nobody will answer any more. */
+  /** Nobody will respond any more. */
   close(): void {
     clearInterval(this.#timer)
     for (const { settle } of [...this.#waiting.values()]) settle(undefined)

@@ -7,7 +7,7 @@ export interface QuotaReport {
   readonly returns: readonly QuotaReturn[]
   /** What turned out to be used beside what was asked for. */
   readonly charges?: readonly QuotaCharge[]
-  /** Recalls that these returns answer. */
+  /** Recalls that these returns belong to. */
   readonly recalled: readonly number[]
 }
 

@@ -188,7 +188,7 @@ describe('a quota that processes share', () => {
     assert.equal(processes.buckets, 0, 'nothing is kept of keys that nobody uses')
   })
 
-  it('is refused, and not for ever, where the owner does not answer', async (context) => {
+  it('is refused, and not for ever, where the owner does not respond', async (context) => {
     context.mock.timers.enable({ apis: ['setTimeout'] })
     const leases = new QuotaLeases({ send: () => {}, now: () => 0 })
     const taken = leases.take([{ quota: 'q', limit: limitOf(1, 1, 1_000), key: '' }])

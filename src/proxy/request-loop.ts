@@ -302,7 +302,7 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     })
   }
 
-  /** Goes on where no step answered; at once where none has to be waited for. */
+  /** Goes on where no step replied; at once where none has to be waited for. */
   #when<P extends Permit | undefined>(
     state: RequestState,
     outcome: P | Reply | Promise<P | Reply>,
@@ -332,10 +332,10 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
 
   #reply(state: RequestState, response: Reply): void {
     state.callOut = 'decision-record'
-    this.port.observer.answering?.(state, response)
+    this.port.observer.responding?.(state, response)
     if (state.route?.responseParts !== undefined || state.backend?.responseParts !== undefined) {
       state.callOut = 'response'
-      this.#policiesOf(state).answer(response)
+      this.#policiesOf(state).respondInstead(response)
       return
     }
     const keeps = state.listener.needs?.responseHeaders === true

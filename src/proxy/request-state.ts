@@ -122,7 +122,7 @@ export class RequestState implements Timed {
 
 /**
  * Its time may run out while something is waited for, and what the client still sends is read after
- * that: a request which then went on would be answered twice, and the second time in place of the
+ * that: a request which then went on would get two responses, and the second time in place of the
  * next one.
  */
 export function hasResponded(state: RequestState): boolean {

@@ -93,14 +93,14 @@ export class ResponsePass {
         const isThere = collecting instanceof Promise ? await collecting : collecting
         if (this.#isGone) return
         const stepping = isThere ? at.response?.(this.#state.exchange, this.#draft) : TOO_LONG
-        let answer = stepping instanceof Promise ? await stepping : stepping
+        let made = stepping instanceof Promise ? await stepping : stepping
         if (this.#isGone) return
-        if (answer === undefined) {
+        if (made === undefined) {
           const changing = this.#change(at)
-          answer = changing instanceof Promise ? await changing : changing
+          made = changing instanceof Promise ? await changing : changing
           if (this.#isGone) return
         }
-        if (answer !== undefined) this.#replace(answer)
+        if (made !== undefined) this.#replace(made)
       }
       at = undefined
       if (this.#own === undefined) this.#send()
@@ -173,15 +173,15 @@ export class ResponsePass {
   }
 
   /** Another response takes its place; the policies that are left see that one. */
-  #replace(answer: Reply): void {
+  #replace(made: Reply): void {
     const { exchange, delivery } = this.#state
     this.#chain.drop()
     delivery?.replaced()
-    const own = ownResponse(exchange, answer)
+    const own = ownResponse(exchange, made)
     this.#own = own
     this.#draft = this.#ownDraft(own)
     this.#chain = this.#ownChain(own)
-    exchange.response = new DraftAttributes(this.#draft, answer)
+    exchange.response = new DraftAttributes(this.#draft, made)
   }
 
   #ownDraft({ reply, status, contentType, body, grpc }: OwnResponse): ResponseDraft {

@@ -71,7 +71,7 @@ describe('TCP', () => {
     assert.equal(streamed?.endpoint, `127.0.0.1:${target}`)
   })
 
-  it('a client that closes its half still gets the answer', async () => {
+  it('a client that closes its half still gets the response', async () => {
     const target = await backend((socket) => {
       let text = ''
       socket.on('data', (data) => (text += data))

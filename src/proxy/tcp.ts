@@ -88,7 +88,7 @@ class Stream implements Timed {
   drain(): void {}
 
   expire(): void {
-    this.#end('idle', 'idle', 'answered')
+    this.#end('idle', 'idle', 'responded')
   }
 
   /** What throws in an event of either socket ends this stream, and nothing else. */
@@ -163,7 +163,7 @@ class Stream implements Timed {
     socket.on('close', () => {
       const isWhole = socket.readableEnded && socket.writableFinished
       if (!isWhole) this.#end(who, 'closed', outcome)
-      else if (++this.#whole === 2) this.#end('finished', '', 'answered')
+      else if (++this.#whole === 2) this.#end('finished', '', 'responded')
     })
   }
 

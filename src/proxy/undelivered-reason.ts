@@ -4,7 +4,7 @@ import type { Reason } from '../telemetry/definitions/labels.ts'
 import { isReset } from './provider-failure.ts'
 import { RETRY_AFTER } from './replies.ts'
 
-/** The word of the metrics for a backend that did not answer. */
+/** The word of the metrics for a backend that did not respond. */
 function undeliveredReason(status: number, reason: string): Reason {
   if (reason === 'bad-rewrite') return 'invalid-configuration'
   if (reason === 'no-endpoint' || reason === 'unhealthy') return 'no-backend'

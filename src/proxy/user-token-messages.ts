@@ -21,7 +21,7 @@ export type UserTokenCall =
 
 /** From the parent to a worker. */
 export interface UserTokenOrder {
-  readonly kind: 'user-token-answer'
+  readonly kind: 'user-token-response'
   readonly id: number
   readonly value: unknown
   /** Why it could not be done. */

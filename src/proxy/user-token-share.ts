@@ -57,16 +57,16 @@ export class WorkerUserTokens implements UserTokenStore {
 }
 
 /** The parent's side of it. */
-export async function answerUserTokens(
+export async function serveUserTokens(
   store: UserTokenStore,
   { id, asks }: UserTokenReport,
 ): Promise<UserTokenOrder> {
   try {
     const value = await perform(store, asks)
-    return { kind: 'user-token-answer', id, value, error: undefined }
+    return { kind: 'user-token-response', id, value, error: undefined }
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error)
-    return { kind: 'user-token-answer', id, value: undefined, error: detail }
+    return { kind: 'user-token-response', id, value: undefined, error: detail }
   }
 }
 

@@ -17,7 +17,7 @@ import { QuotaOwner } from './quota-owner.ts'
 import type { SignInReport } from './sign-in-messages.ts'
 import { SignInOwner } from './sign-in-owner.ts'
 import type { UserTokenReport } from './user-token-messages.ts'
-import { answerUserTokens } from './user-token-share.ts'
+import { serveUserTokens } from './user-token-share.ts'
 import type { Decided, LogLevel, Order, Report, Streamed } from './worker-messages.ts'
 
 /** A worker that keeps crashing is not started more often than this. */
@@ -33,8 +33,8 @@ interface Worker {
   readonly startedAt: number
   /** It serves the configuration that runs. */
   isServing: boolean
-  /** What it was told last: it is told what is different from that. */
-  told: Model | undefined
+  /** What was sent to it last: the next patch has what is different from that. */
+  delivered: Model | undefined
   /** How many things had been moved in their files then. */
   moves: number
 }
@@ -133,7 +133,7 @@ export class Workers {
     return applied
   }
 
-  /** What each worker counted; one that does not answer in time is left out. */
+  /** What each worker counted; one that does not respond in time is left out. */
   async snapshots(): Promise<readonly Snapshot[]> {
     const reports = await this.#askAll((id) => ({ kind: 'snapshot', id }))
     return reports.flatMap((report) => (report?.kind === 'snapshot' ? [report.snapshot] : []))
@@ -164,7 +164,7 @@ export class Workers {
     for (const { child } of this.#workers.values()) send(child, { kind: 'log-level', level })
   }
 
-  /** Lets every worker finish what it has; answers when all are gone. */
+  /** Lets every worker finish what it has; resolves when all are gone. */
   async drain(): Promise<void> {
     this.#isDraining = true
     const gone = [...this.#workers.values()].map(
@@ -192,8 +192,8 @@ export class Workers {
     })
     const serial = ++this.#serials
     const startedAt = performance.now()
-    const told = { told: undefined, moves: 0 }
-    const worker: Worker = { number, serial, child, startedAt, isServing: false, ...told }
+    const fresh = { delivered: undefined, moves: 0 }
+    const worker: Worker = { number, serial, child, startedAt, isServing: false, ...fresh }
     this.#workers.set(number, worker)
     child.on('message', (report: FromWorker) => {
       if (report.kind === 'streamed') {
@@ -211,7 +211,7 @@ export class Workers {
         return
       }
       if (report.kind === 'user-token') {
-        void answerUserTokens(this.#userTokens, report).then((order) => send(child, order))
+        void serveUserTokens(this.#userTokens, report).then((order) => send(child, order))
         return
       }
       if (report.kind === 'decided') {
@@ -265,8 +265,8 @@ export class Workers {
   }
 
   async #apply(worker: Worker, model: Model, isStrict: boolean): Promise<AppliedBy> {
-    const patch = patchBetween(worker.told, model, worker.moves !== movesMade())
-    worker.told = model
+    const patch = patchBetween(worker.delivered, model, worker.moves !== movesMade())
+    worker.delivered = model
     worker.moves = movesMade()
     const report = await this.#ask(worker, (id) => ({
       kind: 'apply',
@@ -285,7 +285,7 @@ export class Workers {
     return { ...report.applied, quotas: report.quotas }
   }
 
-  /** undefined: the worker exited, or did not answer in time. */
+  /** undefined: the worker exited, or did not respond in time. */
   #ask(
     worker: Worker,
     order: (id: number) => Order,
@@ -294,15 +294,15 @@ export class Workers {
     const id = ++this.#ids
     return new Promise((resolve) => {
       const timer =
-        patience === undefined ? undefined : setTimeout(() => answer(undefined), patience)
-      const ended = () => answer(undefined)
-      const answer = (report: Report | undefined) => {
+        patience === undefined ? undefined : setTimeout(() => settle(undefined), patience)
+      const ended = () => settle(undefined)
+      const settle = (report: Report | undefined) => {
         clearTimeout(timer)
         worker.child.off('exit', ended)
         this.#waiting.delete(id)
         resolve(report)
       }
-      this.#waiting.set(id, answer)
+      this.#waiting.set(id, settle)
       worker.child.once('exit', ended)
       send(worker.child, order(id))
     })

@@ -1,7 +1,9 @@
 import type { Backend } from '../model/backend.ts'
-import { changedRange } from '../model/changed-range.ts'
+import { changedRange, comparedWith } from '../model/changed-range.ts'
 import { type Gateway, type Listener, servesRequests, servesStreams } from '../model/gateway.ts'
+import { LayeredMap } from '../model/layered-map.ts'
 import type { Model } from '../model/model.ts'
+import type { Attached } from '../model/policy.ts'
 import type { Route } from '../model/route.ts'
 import { hostnamesOn, isAttached } from './attachment.ts'
 import { type Layer, type LayerAt, layerAt } from './layers.ts'
@@ -99,6 +101,14 @@ export class Reach {
     }
   }
 
+  /**
+   * The lists themselves that are around all routes of a listener, the most general first: what
+   * holds there is the same as long as they are.
+   */
+  listsAround({ gateway, listener }: Where): ListsAround {
+    return [this.model.frontend, gateway.policies, listener.policies]
+  }
+
   /** The layers around a rule or, without one, around a request that no route matches. */
   around({ gateway, listener, route, rule, index = 0 }: Where): readonly Layer[] {
     const at = this.#layerAt
@@ -163,17 +173,40 @@ export class Reach {
   }
 }
 
+/** Of all gateways, of one, and of one of its listeners. */
+export type ListsAround = readonly [
+  frontend: readonly Attached[],
+  gateway: readonly Attached[],
+  listener: readonly Attached[],
+]
+
 const NO_ROUTES: readonly Route[] = []
 
-const byName = new WeakMap<readonly Backend[], ReadonlyMap<string, Backend>>()
+const byName = new WeakMap<readonly Backend[], LayeredMap<Backend>>()
 
-/** Made once for a list, which most Models that follow each other share. */
+/** Made once for a list, from that of the list before if few are different. */
 export function backendsByName(backends: readonly Backend[]): ReadonlyMap<string, Backend> {
   const known = byName.get(backends)
   if (known !== undefined) return known
-  const made = new Map(backends.map((backend) => [backend.name, backend]))
+  const made =
+    backendsAfter(backends) ??
+    LayeredMap.of(new Map(backends.map((backend) => [backend.name, backend])))
   byName.set(backends, made)
   return made
+}
+
+/** Undefined where it is no less work, or where several have one name: the last one counts. */
+function backendsAfter(backends: readonly Backend[]): LayeredMap<Backend> | undefined {
+  const { before, range } = comparedWith(backends) ?? {}
+  const known = before && byName.get(before)
+  if (before === undefined || range === undefined || known?.size !== before.length) return undefined
+  const { start, endBefore, end } = range
+  if (endBefore - start + end - start > MAX_AT_ONCE) return undefined
+  const changes = new Map<string, Backend | undefined>()
+  for (const { name } of before.slice(start, endBefore)) changes.set(name, undefined)
+  for (const backend of backends.slice(start, end)) changes.set(backend.name, backend)
+  const made = known.with(changes)
+  return made.size === backends.length ? made : undefined
 }
 
 type Within = Pick<Where, 'backend' | 'provider' | 'server'>

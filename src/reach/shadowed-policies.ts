@@ -7,8 +7,8 @@ import type { Timeout } from '../policies/timeout/schema.ts'
 import { visitPolicies, visitRoute } from './all-layers.ts'
 import { kindsThat } from './kinds.ts'
 
-/** Policies that answer by themselves, in the order in which they are asked. */
-export const ANSWERS: readonly string[] = [
+/** Policies that respond by themselves, in the order in which they run. */
+export const RESPONDING: readonly string[] = [
   ...kindsThat(({ repliesTo }) => repliesTo === 'requests'),
 ]
 /** What is only for requests that go on to a backend. */
@@ -45,7 +45,7 @@ function shadowsAmong(policies: readonly Attached[]): readonly Diagnostic[] {
   const report = ({ origin }: Attached, message: string, hint: string) =>
     found.push({ code: 'PC0222', severity: 'warning', message, origin, hint })
   const isSure = (one: Attached) => one.state !== 'valid' || appliesAlways(one.value)
-  const first = ANSWERS.find((answer) => policies.some((one) => one.kind === answer && isSure(one)))
+  const first = RESPONDING.find((kind) => policies.some((one) => one.kind === kind && isSure(one)))
   for (const policy of policies) {
     const { kind } = policy
     // Whoever must mend it sees then what is left to say.
@@ -61,7 +61,7 @@ function shadowsAmong(policies: readonly Attached[]): readonly Diagnostic[] {
       )
     }
     if (first === undefined || kind === first) continue
-    if (!ON_THE_WAY.has(kind) && !ANSWERS.includes(kind)) continue
+    if (!ON_THE_WAY.has(kind) && !RESPONDING.includes(kind)) continue
     const message = `\`${kind}\` has no effect: \`${first}\` responds to every request first`
     report(policy, message, 'remove one of them, or use two routes')
   }

@@ -66,7 +66,7 @@ export function encodeLogBatch(records: readonly Uint8Array[], source: TraceSour
 }
 
 /** How many records were not taken, by a response; one that cannot be read says nothing. */
-export function rejectedLogsIn(answer: Uint8Array): number {
-  const response = decode(ExportLogsServiceResponseSchema, answer)
+export function rejectedLogsIn(body: Uint8Array): number {
+  const response = decode(ExportLogsServiceResponseSchema, body)
   return Number(response?.partialSuccess?.rejectedLogRecords ?? 0n)
 }

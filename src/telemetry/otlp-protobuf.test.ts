@@ -184,7 +184,7 @@ describe('spans as JSON', () => {
   })
 })
 
-describe('spans that were not taken, by an answer', () => {
+describe('spans that were not taken, by a response', () => {
   for (const [name, bytes, expected] of [
     ['none', [], 0],
     ['no partial success', [0x12, 1, 0x61], 0],

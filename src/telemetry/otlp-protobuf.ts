@@ -114,7 +114,7 @@ function writeBigInt(writer: FieldWriter, value: bigint): void {
 }
 
 /** How many spans were not taken, by a response; one that cannot be read says nothing. */
-export function rejectedIn(answer: Uint8Array): number {
-  const response = decode(ExportTraceServiceResponseSchema, answer)
+export function rejectedIn(body: Uint8Array): number {
+  const response = decode(ExportTraceServiceResponseSchema, body)
   return Number(response?.partialSuccess?.rejectedSpans ?? 0n)
 }

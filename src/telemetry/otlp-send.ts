@@ -25,7 +25,7 @@ export interface OtlpSendOptions {
   readonly timeout?: number
 }
 
-/** Answers are a few bytes; a collector that says more is not listened to. */
+/** Responses are a few bytes; a collector that says more is not listened to. */
 const LONGEST_ANSWER = 64 << 10
 
 /** OTLP over HTTP on a connection that is kept. */

@@ -131,7 +131,7 @@ describe('spans that arrive', () => {
 
 describe('a collector that', () => {
   for (const status of [429, 502, 503, 504]) {
-    it(`answers ${status} gets the same again`, async (t) => {
+    it(`responds with ${status} gets the same again`, async (t) => {
       const { url, received, until } = await collector(t, [{ status }, { status }, { status: 200 }])
       const { exporter, exported, losses, stopped } = exporterTo(url)
       exporter.export(span('x'))

@@ -47,7 +47,7 @@ async function open(listener: RequestListener) {
 }
 
 describe('a question to a service', () => {
-  it('has its head and body, and the answer all of its fields', async () => {
+  it('has its head and body, and the response all of its fields', async () => {
     const ask = await open(async (request, response) => {
       let body = ''
       for await (const chunk of request) body += chunk
@@ -89,7 +89,7 @@ describe('a question to a service', () => {
     })
   }
 
-  it('an answer that is too long is none, and one that does not come neither', async () => {
+  it('a response that is too long is none, and one that does not come neither', async () => {
     const long = await open((_, response) => response.end('x'.repeat(65)))
     assert.deepEqual(await long(), { failure: 'too-large' })
     const silent = await open(() => {})

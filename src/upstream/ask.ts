@@ -23,7 +23,7 @@ export function asker(cluster: Cluster): Ask {
     if (typeof choice === 'string') return { failure: choice }
     asking++
     try {
-      return await new Asking(choice, question, lines).answered
+      return await new Asking(choice, question, lines).settled
     } finally {
       asking--
     }
@@ -33,13 +33,13 @@ export function asker(cluster: Cluster): Ask {
 
 /** One question on its way. */
 class Asking implements Waiting, ResponseEvents {
-  readonly answered: Promise<ServiceResponse | NoResponse>
+  readonly settled: Promise<ServiceResponse | NoResponse>
   readonly #choice: Choice
   readonly #question: Question
   readonly #lines: string
   readonly #startedAt = performance.now()
   readonly #timer: NodeJS.Timeout
-  #settle: (answer: ServiceResponse | NoResponse) => void = () => {}
+  #settle: (response: ServiceResponse | NoResponse) => void = () => {}
   #connection: UpstreamConnection | undefined
   /** Its connection was not used before. */
   #isFresh = false
@@ -53,7 +53,7 @@ class Asking implements Waiting, ResponseEvents {
     this.#choice = choice
     this.#question = question
     this.#lines = lines
-    this.answered = new Promise((resolve) => {
+    this.settled = new Promise((resolve) => {
       this.#settle = resolve
     })
     this.#timer = setTimeout(() => this.#give('timeout'), question.timeout)
@@ -91,14 +91,14 @@ class Asking implements Waiting, ResponseEvents {
   }
 
   ended(trailers: Fields | undefined): void {
-    const answer: ServiceResponse = {
+    const response: ServiceResponse = {
       status: this.#status,
       headers: new ResponseHeaderChanges(this.#fields),
       fields: this.#fields,
       trailers: new Map(trailers === undefined ? [] : headersOf(trailers)),
       body: Buffer.concat(this.#pieces),
     }
-    this.#over(answer, 'answered')
+    this.#over(response, 'responded')
   }
 
   failed(reason: string, isUntouched: boolean): void {
@@ -126,7 +126,7 @@ class Asking implements Waiting, ResponseEvents {
   }
 
   #over(
-    answer: ServiceResponse | NoResponse,
+    response: ServiceResponse | NoResponse,
     outcome: Parameters<Choice['done']>[0]['outcome'],
   ): void {
     if (this.#isOver) return
@@ -135,7 +135,7 @@ class Asking implements Waiting, ResponseEvents {
     this.#pieces = []
     const duration = performance.now() - this.#startedAt
     this.#choice.done({ outcome, status: this.#status, duration })
-    this.#settle(answer)
+    this.#settle(response)
   }
 }
 

@@ -36,7 +36,7 @@ export const PLAIN_TLS: BackendTLS = { insecure: false, insecureHost: false }
 
 /**
  * Reads keys and certificates once, for all connections to the host. Throws what OpenSSL throws
- * where they cannot be read: the caller answers with a word, since the rest has to go on.
+ * where they cannot be read: the caller returns a word, since the rest has to go on.
  */
 export function handshakeWith(
   tls: BackendTLS,

@@ -81,7 +81,7 @@ class Calling implements Waiting, ResponseEvents, CallHandle {
 
   ended(): void {
     if (this.#isOver) return
-    this.#over('answered')
+    this.#over('responded')
     this.#events.ended()
   }
 

@@ -5,7 +5,7 @@ import type { Waiting } from './pool.ts'
 
 /** What became of one request to an endpoint, for balancing, health and outlier detection. */
 export interface Attempt {
-  readonly outcome: 'answered' | 'connect-failed' | 'reset' | 'timeout' | 'cancelled'
+  readonly outcome: 'responded' | 'connect-failed' | 'reset' | 'timeout' | 'cancelled'
   /** The status, where there was a response. */
   readonly status: number
   /** Milliseconds from the choice to the end of the response. */

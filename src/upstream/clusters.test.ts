@@ -22,7 +22,7 @@ import { type ClusterDeps, openCluster } from './clusters.ts'
 import { Resolver } from './dns.ts'
 import { parseTarget } from './dynamic-cluster.ts'
 import { certify } from './fixtures/certificates.ts'
-import { ANSWER, answering, eventually, freePort, serve } from './fixtures/servers.ts'
+import { eventually, freePort, RESPONSE, responding, serve } from './fixtures/servers.ts'
 import { systemNames } from './name-source.ts'
 
 const SETTINGS: UpstreamSettings = {
@@ -83,7 +83,7 @@ async function ask(cluster: Cluster, exchange?: Exchange, tried: readonly string
       },
       data: () => true,
       ended: () => {
-        choice.done({ outcome: 'answered', status, duration: 1 })
+        choice.done({ outcome: 'responded', status, duration: 1 })
         resolve(status)
       },
       failed: (reason) => {
@@ -103,7 +103,7 @@ function connected({ pool }: Choice): Promise<UpstreamConnection | string> {
 
 describe('backends of hosts', () => {
   it('serve requests, by address and by name', async () => {
-    const server = await serve(answering())
+    const server = await serve(responding())
     for (const host of ['127.0.0.1', 'localhost']) {
       const cluster = openCluster(hosts(at(server.port, host)), [], AROUND)
       assert.equal(await ask(cluster), 200)
@@ -125,7 +125,7 @@ describe('backends of hosts', () => {
 
   it('are reached by a unix socket, too', async () => {
     const path = `${tmpdir()}/portcullis-cluster-${process.pid}.sock`
-    const server = await serve(answering(), { path })
+    const server = await serve(responding(), { path })
     const cluster = openCluster({ kind: 'unix', name: 'u', origin, policies: [], path }, [], AROUND)
     assert.equal(await ask(cluster), 200)
     assert.equal((cluster.choose(undefined, []) as Choice).endpoint, `unix:${path}`)
@@ -172,7 +172,7 @@ describe('backends of hosts', () => {
   it('speak TLS where a policy says so, or the scheme', async () => {
     const authority = certify({ name: 'Authority' })
     const own = certify({ name: 'api', names: ['DNS:api.test'], issuer: authority })
-    const server = await serve(answering(), { tls: { cert: own.cert, key: own.key } })
+    const server = await serve(responding(), { tls: { cert: own.cert, key: own.key } })
     const root = { inline: authority.cert }
     const named = POLICY.backendTLS({ root, hostname: 'api.test' })
     const cluster = openCluster(hosts(at(server.port)), [named], AROUND)
@@ -203,7 +203,7 @@ describe('backends of hosts', () => {
 
 describe('several endpoints', () => {
   it('one that refuses is taken out, and comes back without a restart', async () => {
-    const [good, port] = [await serve(answering()), await freePort()]
+    const [good, port] = [await serve(responding()), await freePort()]
     const policies = [
       POLICY.loadBalancer({ algorithm: 'RoundRobin' }),
       POLICY.outlierDetection({ eviction: { consecutiveFailures: 2, duration: '100ms' } }),
@@ -212,7 +212,7 @@ describe('several endpoints', () => {
     for (let i = 0; i < 4; i++) await ask(cluster)
     assert.equal(cluster.counts().ejected, 1)
     for (let i = 0; i < 10; i++) assert.equal(await ask(cluster), 200)
-    const revived = await serve(answering(), { port })
+    const revived = await serve(responding(), { port })
     assert.ok(await eventually(() => cluster.counts().ejected === 0))
     for (let i = 0; i < 10; i++) assert.equal(await ask(cluster), 200)
     assert.equal(revived.accepted(), 1)
@@ -223,8 +223,8 @@ describe('several endpoints', () => {
 
   it('one whose health check fails gets no requests until it is well', async () => {
     let isWell = false
-    const ill = await serve(answering(() => (isWell ? ANSWER : ANSWER.replace('200', '500'))))
-    const well = await serve(answering())
+    const ill = await serve(responding(() => (isWell ? RESPONSE : RESPONSE.replace('200', '500'))))
+    const well = await serve(responding())
     const check = POLICY.healthCheck({ http: {}, interval: '20ms', timeout: '100ms' })
     const cluster = openCluster(hosts(at(ill.port), at(well.port)), [check], AROUND)
     assert.ok(await eventually(() => cluster.counts().unhealthy === 1))
@@ -268,7 +268,7 @@ describe('dynamic backends', () => {
   const free = { ...AROUND, allowLocalTargets: true }
 
   it('go where the request or an expression says', async () => {
-    const server = await serve(answering())
+    const server = await serve(responding())
     const own = openCluster(dynamic, [], free)
     assert.equal(await ask(own, asking(`127.0.0.1:${server.port}`)), 200)
     const target = () => `localhost:${server.port}`

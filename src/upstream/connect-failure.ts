@@ -1,5 +1,5 @@
 /**
- * Why a connection could not be had, in one stable word for logs, retries and answers.
+ * Why a connection could not be had, in one stable word for logs, retries and responses.
  * What the operating system and OpenSSL say is longer and changes; it goes into the detail.
  */
 export type ConnectFailure =
@@ -52,7 +52,7 @@ const CLASSES: Readonly<Record<ConnectFailure, FailureClass>> = {
   'tls-handshake': 'tls',
   'tls-material': 'tls',
   alpn: 'tls',
-  // Something else answered, so that it is none of ours.
+  // Something else responded, so that it is none of ours.
   'no-http2': 'refused',
 }
 

@@ -102,7 +102,7 @@ describe('happy eyeballs', () => {
     assert.ok(await eventually(() => !liveHandles().includes('TCPConnectWrap')))
   })
 
-  it('says connect-timeout of an address that never answers', async () => {
+  it('says connect-timeout of an address that never responds', async () => {
     const silent = await silence()
     assert.equal(await outcome(tcp(silent.port), { timeout: 100 }), 'connect-timeout')
     await silent.close()

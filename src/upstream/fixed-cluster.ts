@@ -160,8 +160,8 @@ export class FixedCluster implements OpenCluster {
   over(member: Member, exchange: Exchange | undefined, attempt: Attempt): void {
     member.active--
     if (this.#outliers === undefined) return
-    // The answers to copies are nobody's: what the exchange knows is another backend's response.
-    const hasResponded = attempt.outcome === 'answered' && attempt.status > 0
+    // The responses to copies are nobody's: what the exchange knows is another backend's response.
+    const hasResponded = attempt.outcome === 'responded' && attempt.status > 0
     const judged = hasResponded && exchange !== undefined ? this.#judge(exchange) : undefined
     this.#outliers.observe(member.at, attempt, judged)
   }

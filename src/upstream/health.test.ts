@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { describe, it } from 'node:test'
 import { Deadlines } from '../wire/deadlines.ts'
 import { dialer } from './connect.ts'
-import { ANSWER, answering, DIAL, eventually, freePort, serve } from './fixtures/servers.ts'
+import { DIAL, eventually, freePort, RESPONSE, responding, serve } from './fixtures/servers.ts'
 import { type CheckOutcome, type HealthCheck, probe, watchHealth } from './health.ts'
 
 const HTTP: HealthCheck = {
@@ -25,10 +25,10 @@ const check = (port: number, how: HealthCheck) =>
 
 describe('one check', () => {
   for (const [sentence, how, behave, expected] of [
-    ['GET answered with a wanted status', HTTP, answering(), 'healthy'],
-    ['GET answered with another', HTTP, answering(ANSWER.replace('200', '503')), 'unhealthy'],
+    ['GET that gets a wanted status', HTTP, responding(), 'healthy'],
+    ['GET that gets another', HTTP, responding(RESPONSE.replace('200', '503')), 'unhealthy'],
     ['GET never answered', HTTP, () => {}, 'timeout'],
-    ['GET answered with no HTTP', HTTP, answering('220 mail\r\n\r\n'), 'unhealthy'],
+    ['GET that gets no HTTP', HTTP, responding('220 mail\r\n\r\n'), 'unhealthy'],
     ['GET and a reset', HTTP, (socket: Socket) => void socket.resetAndDestroy(), 'unhealthy'],
     ['a half-open connection', HTTP, (socket: Socket) => void socket.end(), 'unhealthy'],
     ['a connection that opens', TCP, () => {}, 'healthy'],
@@ -51,7 +51,7 @@ describe('one check', () => {
     const seen: string[] = []
     const server = await serve((socket) => {
       socket.once('data', (bytes) => seen.push(bytes.toString('latin1')))
-      answering()(socket)
+      responding()(socket)
     })
     await check(server.port, HTTP)
     assert.match(seen[0] ?? '', /^GET \/healthz HTTP\/1\.1\r\nHost: api\.test\r\n/)
@@ -62,7 +62,7 @@ describe('one check', () => {
 describe('check after check', () => {
   it('thresholds decide when an endpoint is out and when it is back', async () => {
     let status = 200
-    const server = await serve(answering(() => ANSWER.replace('200', String(status))))
+    const server = await serve(responding(() => RESPONSE.replace('200', String(status))))
     const outcomes: CheckOutcome[] = []
     const changes: boolean[] = []
     const at: number[] = []

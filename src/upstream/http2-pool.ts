@@ -22,7 +22,7 @@ export function http2Pool(
     ...(options.maxAge === undefined ? {} : { maxAge: options.maxAge }),
     ...(options.head === undefined ? {} : { head: options.head }),
   }
-  const pool = new Http2Pool(dial, own, deadlines, observer && told(observer))
+  const pool = new Http2Pool(dial, own, deadlines, observer && observerOf(observer))
   return {
     get isFull() {
       return pool.isFull
@@ -66,7 +66,7 @@ const FAILURES: ReadonlyMap<string, ConnectFailure> = new Map<string, ConnectFai
   ['EPIPE', 'connect-reset'],
 ])
 
-function told(observer: PoolObserver): Http2PoolObserver {
+function observerOf(observer: PoolObserver): Http2PoolObserver {
   return {
     opened: (milliseconds) => observer.opened(milliseconds, 'http2'),
     closed: (reason) => {

@@ -136,7 +136,7 @@ class Stream implements Waiting, ResponseEvents, MessageStream {
     const status = own ?? this.#grpcStatus
     const reason =
       this.#status === 200 ? `gRPC status ${status ?? 'absent'}` : `status ${this.#status}`
-    this.#close(reason, 'answered')
+    this.#close(reason, 'responded')
   }
 
   failed(reason: string, isUntouched: boolean): void {

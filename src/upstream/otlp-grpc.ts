@@ -189,7 +189,7 @@ class Call implements StreamWaiting, ResponseEvents {
   }
 }
 
-/** A proxy in between may have answered, without any gRPC. */
+/** A proxy in between may have responded, without any gRPC. */
 function statusOf(httpStatus: number, grpcStatus: string | undefined): number {
   if (grpcStatus === undefined) return httpStatus
   if (grpcStatus === '0') return 200

@@ -10,7 +10,7 @@ const EVICTION: Eviction = {
   maxEvicted: 0.5,
 }
 
-const answered = (status: number): Attempt => ({ outcome: 'answered', status, duration: 1 })
+const answered = (status: number): Attempt => ({ outcome: 'responded', status, duration: 1 })
 const broken = (outcome: Attempt['outcome']): Attempt => ({ outcome, status: 0, duration: 1 })
 
 interface Scene {

@@ -101,7 +101,7 @@ export class Outliers {
 }
 
 function failed({ outcome, status }: Attempt): boolean {
-  return outcome !== 'answered' || status >= 500
+  return outcome !== 'responded' || status >= 500
 }
 
 function reasonOf({ outcome }: Attempt): EjectionReason {
@@ -109,7 +109,7 @@ function reasonOf({ outcome }: Attempt): EjectionReason {
 }
 
 const REASONS: Readonly<{ [K in Attempt['outcome']]: EjectionReason }> = {
-  answered: 'status',
+  responded: 'status',
   cancelled: 'status',
   'connect-failed': 'connect',
   reset: 'reset',

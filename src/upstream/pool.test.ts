@@ -5,12 +5,12 @@ import { Deadlines } from '../wire/deadlines.ts'
 import type { ClientConnection } from '../wire/http1/client-connection.ts'
 import { type Dial, dialer } from './connect.ts'
 import {
-  ANSWER,
-  answering,
   DIAL,
   eventually,
   freePort,
   liveHandles,
+  RESPONSE,
+  responding,
   serve,
 } from './fixtures/servers.ts'
 import { silence } from './fixtures/silent.ts'
@@ -87,7 +87,7 @@ const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, tim
 
 describe('keeping connections', () => {
   it('one connection serves requests one after the other', async () => {
-    const server = await serve(answering())
+    const server = await serve(responding())
     const pool = poolOf(server.port)
     for (let i = 0; i < 50; i++) assert.equal(await ask(pool), 200)
     assert.equal(server.accepted(), 1)
@@ -99,7 +99,7 @@ describe('keeping connections', () => {
   })
 
   it('the last one used is the first to be used again', async () => {
-    const server = await serve(answering())
+    const server = await serve(responding())
     const pool = poolOf(server.port)
     const three = await Promise.all([connection(pool), connection(pool), connection(pool)])
     for (const taken of three) assert.equal(await send(taken as ClientConnection), 200)
@@ -112,7 +112,7 @@ describe('keeping connections', () => {
   })
 
   it('leaves no listeners behind, however often a connection is used', async () => {
-    const server = await serve(answering())
+    const server = await serve(responding())
     const pool = poolOf(server.port)
     await ask(pool)
     const taken = (await connection(pool)) as ClientConnection
@@ -129,7 +129,7 @@ describe('keeping connections', () => {
   })
 
   it('an unused connection closes after the idle timeout', async () => {
-    const server = await serve(answering())
+    const server = await serve(responding())
     const pool = poolOf(server.port, { idleTimeout: 20 })
     await ask(pool)
     assert.equal(pool.idle, 1)
@@ -144,7 +144,7 @@ describe('keeping connections', () => {
     ['so long', { maxAge: 0 }],
   ] as const) {
     it(`a connection retires after ${sentence}`, async () => {
-      const server = await serve(answering())
+      const server = await serve(responding())
       const pool = poolOf(server.port, options)
       for (let i = 0; i < 6; i++) assert.equal(await ask(pool), 200)
       assert.equal(server.accepted(), 'maxAge' in options ? 6 : 2)
@@ -160,7 +160,7 @@ describe('keeping connections', () => {
       (socket: Socket) => socket.resetAndDestroy(),
       (socket: Socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'),
     ]) {
-      const server = await serve(answering())
+      const server = await serve(responding())
       const pool = poolOf(server.port)
       await ask(pool)
       for (const socket of server.sockets) spoil(socket)
@@ -173,7 +173,7 @@ describe('keeping connections', () => {
   })
 
   it('a destroyed socket is passed over before its end is told', async () => {
-    const server = await serve(answering())
+    const server = await serve(responding())
     const pool = poolOf(server.port)
     const taken = (await connection(pool)) as ClientConnection
     await send(taken)
@@ -183,8 +183,8 @@ describe('keeping connections', () => {
     await server.close()
   })
 
-  it('bytes behind an answer never meet the request that waits', async () => {
-    const server = await serve(answering((nth) => (nth === 1 ? ANSWER + ANSWER : ANSWER)))
+  it('bytes behind a response never meet the request that waits', async () => {
+    const server = await serve(responding((nth) => (nth === 1 ? RESPONSE + RESPONSE : RESPONSE)))
     const pool = poolOf(server.port, { max: 1 })
     const statuses = await Promise.all([ask(pool), ask(pool)])
     assert.deepEqual(statuses, [200, 200])
@@ -196,7 +196,7 @@ describe('keeping connections', () => {
 
 describe('limits', () => {
   it('requests beyond the connections wait, in order', async () => {
-    const server = await serve(answering())
+    const server = await serve(responding())
     const pool = poolOf(server.port, { max: 2 })
     const order: number[] = []
     const all = Array.from({ length: 20 }, async (_, at) => {
@@ -285,7 +285,7 @@ describe('limits', () => {
   })
 
   it('a pool that closes lets requests finish, keeps nothing and still serves who comes late', async () => {
-    const server = await serve(answering())
+    const server = await serve(responding())
     const pool = poolOf(server.port)
     const taken = (await connection(pool)) as ClientConnection
     pool.close()
@@ -303,7 +303,7 @@ describe('faults', () => {
     const [silent, refusing] = [await silence(), await freePort()]
     const server = await serve((socket, count) => {
       if (count % 3 === 0) socket.resetAndDestroy()
-      else if (count % 3 === 1) answering()(socket)
+      else if (count % 3 === 1) responding()(socket)
     })
     const pools = [silent.port, refusing, server.port].map((port) =>
       poolOf(port, { max: 3, connectTimeout: 300 }),
@@ -327,7 +327,7 @@ describe('faults', () => {
     const all = await Promise.all(Array.from({ length: 50 }, () => ask(pool)))
     assert.deepEqual([...new Set(all)], ['connect-refused'])
     assert.equal(observer.reported['connect-refused'], 50)
-    const server = await serve(answering(), { port })
+    const server = await serve(responding(), { port })
     assert.equal(await ask(pool), 200)
     pool.close()
     await server.close()
@@ -342,17 +342,17 @@ describe('faults', () => {
     await silent.close()
   })
 
-  it('an answer cut by a reset at any byte: the request fails or is whole, nothing leaks', async () => {
-    for (let cut = 0; cut <= ANSWER.length; cut++) {
+  it('a response cut by a reset at any byte: the request fails or is whole, nothing leaks', async () => {
+    for (let cut = 0; cut <= RESPONSE.length; cut++) {
       const server = await serve((socket, count) => {
-        if (count > 1) return answering()(socket)
+        if (count > 1) return responding()(socket)
         socket.once('data', () => {
-          socket.write(ANSWER.slice(0, cut), () => socket.resetAndDestroy())
+          socket.write(RESPONSE.slice(0, cut), () => socket.resetAndDestroy())
         })
       })
       const pool = poolOf(server.port)
       const first = await ask(pool)
-      assert.ok(cut === ANSWER.length || typeof first === 'string', `${cut}: ${first}`)
+      assert.ok(cut === RESPONSE.length || typeof first === 'string', `${cut}: ${first}`)
       assert.ok(await eventually(() => pool.open === 0 || pool.idle === 0))
       await tick()
       assert.equal(await ask(pool), 200)
@@ -362,7 +362,7 @@ describe('faults', () => {
     }
   })
 
-  it('an endpoint that closes after each answer costs connections, not requests', async () => {
+  it('an endpoint that closes after each response costs connections, not requests', async () => {
     const answer = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
     const server = await serve((socket) => socket.once('data', () => socket.end(answer)))
     const pool = poolOf(server.port, { max: 4 })

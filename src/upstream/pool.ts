@@ -265,7 +265,7 @@ export class Pool implements Timed {
 
   /**
    * Not at once: the connection is still reading what it was given. Should more stand there than
-   * the response, it must meet nobody: it would answer a question that had not been asked.
+   * the response, it must meet nobody: it would be taken for the response to a request that was not sent.
    */
   #serveSoon(): void {
     if (this.#isServing) return

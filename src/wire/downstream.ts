@@ -28,7 +28,7 @@ export interface Downstream {
   interim(head: ResponseHead, dropped: NameSet): void
   /** The head of the upstream's response; false where it cannot be written. */
   respond(head: ResponseHead, dropped: NameSet, lines: FieldLines): boolean
-  /** Whether a chunked answer is taken with its framing. */
+  /** Whether a chunked response is taken with its framing. */
   readonly takesWire: boolean
   /** `bytes`: how many of these are of the body itself. */
   write(bytes: Buffer, asWire: boolean, byteCount: number): boolean

@@ -6,7 +6,7 @@ import type { OutgoingRequest } from './http1/write.ts'
 /** What becomes of one request. After `failed` or `ended` nothing more is told. */
 export interface ResponseEvents {
   interim(head: ResponseHead): void
-  /** Answers whether chunked bodies are wanted as they are on the wire. */
+  /** Returns whether chunked bodies are wanted as they are on the wire. */
   response(head: ResponseHead): boolean
   /** `bytes`: how many of these are of the body itself. False: no more until `resume`. */
   data(bytes: Buffer, byteCount: number): boolean

@@ -20,7 +20,7 @@ export interface XdsServerOptions extends AdsOptions {
   /** Required unless the mode is plaintext. */
   readonly certificate?: ServingCertificate
   readonly maxConnections?: number
-  /** Milliseconds between two pings; a proxy that did not answer the last one is gone. */
+  /** Milliseconds between two pings; a proxy that did not acknowledge the last one is gone. */
   readonly pingInterval?: number
 }
 
@@ -119,7 +119,7 @@ interface SessionState {
   streams: number
   /** Since the last look at it. */
   isIdle: boolean
-  isAnswered: boolean
+  isAcknowledged: boolean
 }
 
 /** Connections whose peer went away without a word, or wants nothing, would stay for ever. */
@@ -127,7 +127,7 @@ class Sessions {
   readonly #states = new Map<http2.ServerHttp2Session, SessionState>()
 
   add(session: http2.ServerHttp2Session): void {
-    const state: SessionState = { streams: 0, isIdle: false, isAnswered: true }
+    const state: SessionState = { streams: 0, isIdle: false, isAcknowledged: true }
     this.#states.set(session, state)
     session.on('close', () => this.#states.delete(session))
     session.on('error', () => session.destroy())
@@ -141,14 +141,14 @@ class Sessions {
   check(): void {
     for (const [session, state] of this.#states) {
       const isUseless = state.streams === 0 && state.isIdle
-      if (!state.isAnswered || isUseless || session.destroyed) {
+      if (!state.isAcknowledged || isUseless || session.destroyed) {
         session.destroy()
         continue
       }
       state.isIdle = state.streams === 0
-      state.isAnswered = false
+      state.isAcknowledged = false
       session.ping((error) => {
-        state.isAnswered = error === null
+        state.isAcknowledged = error === null
       })
     }
   }

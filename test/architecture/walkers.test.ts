@@ -16,26 +16,12 @@ const WALKS: readonly RegExp[] = [
 ]
 
 const ALLOWED: readonly Exception[] = [
-  { path: 'src/analysis/invariants/suppose.ts', reason: 'makes a Model with one policy more' },
-  {
-    path: 'src/analysis/lint/checks/paths.ts',
-    reason: 'reads how a listener merges slashes, which is set for connections alone',
-  },
-  {
-    path: 'src/analysis/lint/checks/places.ts',
-    reason: 'compares a gateway with its listeners as they are written, not what is in effect',
-  },
-  {
-    path: 'src/analysis/lint/suspect-rules.ts',
-    reason: 'goes on from the Model before, by identity; fuzzed against the points of reach',
-  },
   { path: 'src/cli/convert/kubernetes.ts', reason: 'writes the parents of a route as parentRefs' },
   { path: 'src/cli/suite/under-test.ts', reason: 'makes a Model whose policies are under test' },
   {
     path: 'src/controller/translate/statuses.ts',
     reason: 'parents in the status of an object, not of a Model',
   },
-  { path: 'src/program/compile.ts', reason: 'compares the list itself, to reuse a part' },
 ]
 
 const onlyReachWalks: Rule = (files) =>

@@ -28,7 +28,7 @@ export function serviceCases(prefix: string): readonly LandingCase[] {
     ...Object.entries(verbatim).map(
       ([name, value]): LandingCase => [`${prefix}.${name}`, value, 'Service', `spec.${name}`],
     ),
-    // False is an answer, null is none.
+    // False is a value, null is none.
     ...[true, false].map(
       (value): LandingCase => [
         `${prefix}.allocateLoadBalancerNodePorts`,

@@ -24,8 +24,8 @@ gateways: {default: {port: ${http}}}
 routes: [{name: a, policies: {directResponse: {status: 200, body: ${body}}}}]
 `
       const served = async () => {
-        const answer = await fetch(`http://127.0.0.1:${ready}/healthz/config`)
-        return answer.text()
+        const response = await fetch(`http://127.0.0.1:${ready}/healthz/config`)
+        return response.text()
       }
       const hash = (content: string) => `${createHash('sha256').update(content).digest('hex')}\n`
 

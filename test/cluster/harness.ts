@@ -117,7 +117,7 @@ export class Cluster {
     return Number(this.#server.port)
   }
 
-  /** The answer of the API server, whatever it is. */
+  /** The response of the API server, whatever it is. */
   ask(
     method: string,
     path: string,

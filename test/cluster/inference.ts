@@ -53,7 +53,7 @@ export function describeInference(planeHere: () => Plane): void {
         async (response) => `${response.status} ${await response.text()}`,
       )
 
-    it('a pool whose definition is not there is said to be missing, and answers 500', async () => {
+    it('a pool whose definition is not there is said to be missing, and responds with 500', async () => {
       await plane.conditions(`${GATEWAY_API}/namespaces/apps/httproutes/pool`, {
         ResolvedRefs: 'False BackendNotFound',
       })
@@ -110,7 +110,7 @@ export function describeInference(planeHere: () => Plane): void {
       assert.match(await ask('/pool'), /^503/)
     })
 
-    it('a pool without a picker says so, and answers 500', async () => {
+    it('a pool without a picker says so, and responds with 500', async () => {
       plane.cluster.kubectl(['-n', 'apps', 'delete', 'service', 'picker'])
       const { ResolvedRefs } = await plane.conditions(`${POOLS}/llama`, {
         ResolvedRefs: 'False InvalidExtensionRef',

@@ -152,14 +152,14 @@ describe('permissions on a real API server', options, () => {
 
   /** Those of the questions that are not answered as expected. */
   async function wrong(expected: boolean, questions: readonly (readonly string[])[]) {
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       questions.map(async ([account = '', verb = '', what = '', where, name]) => {
         return (await mayI(account, verb, what, where, name)) === expected
           ? []
           : [`${verb} ${what} in ${where ?? 'all'}`]
       }),
     )
-    return answers.flat()
+    return responses.flat()
   }
 
   for (const { namespace, writes } of INSTALLATIONS) {

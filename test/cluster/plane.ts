@@ -129,13 +129,13 @@ export class Plane {
     const path = `/api/v1/namespaces/apps/services/${gateway}/status`
     const status = { loadBalancer: { ingress: [{ ip: '192.0.2.7' }] } }
     await eventually(async () => {
-      const answer = await this.cluster.ask(
+      const response = await this.cluster.ask(
         'PATCH',
         path,
         { status },
         'application/merge-patch+json',
       )
-      return answer.status === 200 ? true : undefined
+      return response.status === 200 ? true : undefined
     }, `the Service of ${gateway}`)
   }
 

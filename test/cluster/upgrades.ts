@@ -99,7 +99,7 @@ export function describeUpgrades(clusterHere: () => Cluster): void {
           await new Promise((resolve) => setTimeout(resolve, 500))
         }
       })()
-      // 401 is the answer of the new configuration, which wants a token.
+      // 401 is the response of the new configuration, which wants a token.
       const load = startLoad(address, '/', { keepAlive: false, expected: [200, 401] })
       await helm(['upgrade', 'edge', CHART, ...WAIT], read('standalone-values.yaml'))
       await eventually(async () => (pods().length === 3 ? true : undefined), 'three pods')

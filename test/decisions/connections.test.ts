@@ -34,11 +34,11 @@ function talk(port: number, pieces: readonly (string | Buffer)[]): Promise<strin
 function talkTls(port: number, options: ConnectionOptions, text = GET): Promise<string> {
   return new Promise((resolve) => {
     const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false, ...options })
-    let answer = ''
+    let response = ''
     socket.on('secureConnect', () => socket.write(text))
-    socket.on('data', (bytes) => (answer += bytes.toString('latin1')))
+    socket.on('data', (bytes) => (response += bytes.toString('latin1')))
     socket.on('error', () => {})
-    socket.on('close', () => resolve(answer))
+    socket.on('close', () => resolve(response))
   })
 }
 
@@ -301,10 +301,10 @@ routes:
       ['b.test', 421, 'Misdirected Request'],
       ['c.test', 404, 'Not Found'],
     ] as const) {
-      const answer = await talkTls(port, { servername: 'a.test' }, GET.replace('a.test', host))
-      const [, id = ''] = /\r\nx-request-id: (\S+)\r\n/.exec(answer) ?? []
-      assert.match(answer, new RegExp(`^HTTP/1.1 ${status} ${title}\r\n`))
-      assert.ok(answer.endsWith(`\r\n\r\n${title}\nrequest ${id}\n`), answer)
+      const response = await talkTls(port, { servername: 'a.test' }, GET.replace('a.test', host))
+      const [, id = ''] = /\r\nx-request-id: (\S+)\r\n/.exec(response) ?? []
+      assert.match(response, new RegExp(`^HTTP/1.1 ${status} ${title}\r\n`))
+      assert.ok(response.endsWith(`\r\n\r\n${title}\nrequest ${id}\n`), response)
       const line = JSON.parse(own.lines.at(-1) ?? '{}')
       assert.deepEqual(
         [line['http.status'], line['http.host'], line['http.path'], line['request.id']],

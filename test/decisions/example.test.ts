@@ -16,9 +16,9 @@ describe('examples/decisions.yaml', () => {
     const own = await startDeciding(text)
     const ask = async (path: string, team: string) => {
       const headers = { 'x-team': team, connection: 'close' }
-      const answer = await fetch(`http://127.0.0.1:${port}${path}`, { headers })
-      await answer.text()
-      return { status: answer.status, id: answer.headers.get('x-request-id') ?? '' }
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers })
+      await response.text()
+      return { status: response.status, id: response.headers.get('x-request-id') ?? '' }
     }
     assert.equal((await ask('/orders', 'eng')).status, 200)
     assert.equal((await ask('/orders/admin', 'eng')).status, 403)

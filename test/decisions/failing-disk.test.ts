@@ -65,10 +65,10 @@ describe('decisions on a disk that is full', { skip: !hasPrlimit() }, () => {
   async function deny(times: number): Promise<readonly string[]> {
     const ids: string[] = []
     for (let i = 0; i < times; i++) {
-      const answer = await fetch(`http://127.0.0.1:${http}/orders`)
-      await answer.text()
-      assert.equal(answer.status, 403)
-      ids.push(answer.headers.get('x-request-id') as string)
+      const response = await fetch(`http://127.0.0.1:${http}/orders`)
+      await response.text()
+      assert.equal(response.status, 403)
+      ids.push(response.headers.get('x-request-id') as string)
     }
     return ids
   }

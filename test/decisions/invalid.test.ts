@@ -58,10 +58,10 @@ routes:
     ['/behind', 'backend', 'routeBackend:behind/0', 'authorization', 21],
   ] as const) {
     it(`${path}: are told with the policy, its place and what is wrong with it`, async () => {
-      const answer = await fetch(`http://127.0.0.1:${port}${path}`)
-      const body = await answer.text()
-      assert.equal(answer.status, 500)
-      const id = answer.headers.get('x-request-id') ?? ''
+      const response = await fetch(`http://127.0.0.1:${port}${path}`)
+      const body = await response.text()
+      assert.equal(response.status, 500)
+      const id = response.headers.get('x-request-id') ?? ''
       const [record, ...more] = own.decisions({ id })
       assert.deepEqual(more, [])
       assert.deepEqual(
@@ -81,9 +81,9 @@ routes:
   }
 
   it('are told by `portcullis why`', async () => {
-    const answer = await fetch(`http://127.0.0.1:${port}/misspelt`)
-    await answer.text()
-    const id = answer.headers.get('x-request-id') ?? ''
+    const response = await fetch(`http://127.0.0.1:${port}/misspelt`)
+    await response.text()
+    const id = response.headers.get('x-request-id') ?? ''
     const admin = { kind: 'tcp', host: '127.0.0.1', port: await freePort() } as const
     const deps = { find: async (query) => own.decisions(query) } as Partial<ApiDeps> as ApiDeps
     const api = routeApi(DECISION_ENDPOINTS, deps, authenticateBy(undefined))
@@ -109,9 +109,9 @@ routes:
   })
 
   it('leave the others as they are', async () => {
-    const answer = await fetch(`http://127.0.0.1:${port}/whole`)
-    await answer.text()
-    assert.equal(answer.status, 200)
-    assert.deepEqual(own.decisions({ id: answer.headers.get('x-request-id') ?? '' }), [])
+    const response = await fetch(`http://127.0.0.1:${port}/whole`)
+    await response.text()
+    assert.equal(response.status, 200)
+    assert.deepEqual(own.decisions({ id: response.headers.get('x-request-id') ?? '' }), [])
   })
 })

@@ -73,7 +73,7 @@ routes:
     }
   })
 
-  it('a client that takes nothing of its answer is let go, and the backend with it', async () => {
+  it('a client that takes nothing of its response is let go, and the backend with it', async () => {
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => {})
     socket.pause()

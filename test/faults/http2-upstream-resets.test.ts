@@ -103,7 +103,7 @@ routes:
     })
   }
 
-  it('one that was answered before it was whole does not hold up the next request', async () => {
+  it('one that got a response before it was whole does not hold up the next request', async () => {
     const next = 'GET /next HTTP/1.1\r\nhost: x\r\n\r\n'
     const text = await exchange(port, post('/early', 2_000_000) + next, 'next')
     assert.match(text, /^HTTP\/1\.1 413 [\s\S]+large[\s\S]+HTTP\/1\.1 200 [\s\S]+next/)

@@ -78,11 +78,11 @@ routes:
 
   it('is not left while a name server answers with one family for once', async () => {
     const server = await serve('1', OLD, 0)
-    let answers = 0
+    let responses = 0
     const names = await serveNames((_, family) => {
       if (family === 6) return 'no-name'
       // The second answer fails; what was known stays good.
-      return ++answers === 2 ? 'failure' : { addresses: [OLD], ttl: 1 }
+      return ++responses === 2 ? 'failure' : { addresses: [OLD], ttl: 1 }
     })
     const port = await free()
     const gateway =
@@ -96,7 +96,7 @@ routes:
     await until('three answers', async () => {
       assert.match(await exchange(port, GET), /200 OK/)
       for (const socket of server.sockets) seen.add(socket)
-      return answers > 3
+      return responses > 3
     })
     await gateway.stop()
     names.close()

@@ -17,11 +17,11 @@ describe('names that cannot be looked up', () => {
   let names: NameServer
   let gateway: WholeGateway
   let port: number
-  let answer: ReturnType<Answerer> = 'failure'
+  let response: ReturnType<Answerer> = 'failure'
 
   before(async () => {
     upstream = await startEcho(OK)
-    names = await serveNames((_, family) => (family === 4 ? answer : 'no-name'))
+    names = await serveNames((_, family) => (family === 4 ? response : 'no-name'))
     port = await free()
     gateway =
       await startWhole(`config: { dns: { servers: ['${names.address}'], lookupFamily: V4Only } }
@@ -42,7 +42,7 @@ routes:
 
   for (const how of ['failure', 'no-name'] as const) {
     it(`${how}: 503 that says so in the log`, async () => {
-      answer = how
+      response = how
       assert.match(await ask(), /^HTTP\/1\.1 503 /)
       const line = gateway.lines.at(-1)
       assert.equal(line?.['reason'], 'upstream-connect')
@@ -55,12 +55,12 @@ routes:
   }
 
   it('served without a restart as soon as the name server answers', async () => {
-    answer = { addresses: ['127.0.0.1'], ttl: 1 }
+    response = { addresses: ['127.0.0.1'], ttl: 1 }
     await until('recovery', async () => (await ask()).includes('200 OK'))
   })
 
   it('a name server that fails then changes nothing', async () => {
-    answer = 'failure'
+    response = 'failure'
     const before = names.asked.length
     await until('it to be asked in vain', async () => {
       assert.match(await ask(), /^HTTP\/1\.1 200 /)

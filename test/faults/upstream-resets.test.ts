@@ -15,7 +15,7 @@ const BODY = 'abcdefghijklmnopqrstuvwxyz'
 type Framing = keyof typeof ANSWERS
 type End = 'reset' | 'closed'
 
-describe('an upstream that breaks its answer off', () => {
+describe('an upstream that breaks its response off', () => {
   let upstream: RawUpstream
   let gateway: WholeGateway
   let port: number
@@ -26,11 +26,11 @@ describe('an upstream that breaks its answer off', () => {
       const found = /^GET \/(\w+)\/(\d+)\/(\w+)/.exec(text)
       if (found === null) return
       const [, framing, count, end] = found
-      const answer = ANSWERS[framing as Framing].slice(0, Number(count))
+      const response = ANSWERS[framing as Framing].slice(0, Number(count))
       const finish = () => (end === 'reset' ? socket.resetAndDestroy() : socket.end())
-      if (answer === '') finish()
+      if (response === '') finish()
       // A reset takes back what was not read yet: it comes when that was.
-      else socket.write(answer, 'latin1', () => setTimeout(finish, 30))
+      else socket.write(response, 'latin1', () => setTimeout(finish, 30))
     })
     port = await free()
     gateway = await startWhole(`gateways: { default: { port: ${port} } }

@@ -13,7 +13,7 @@ const STREAMS = 100
 describe('kill -9 of a worker', {
   skip: process.platform === 'linux' ? false : 'needs /proc',
 }, () => {
-  const answers = new Set<ServerResponse>()
+  const responses = new Set<ServerResponse>()
   let backend: Server
   let running: Running
   let port: number
@@ -23,8 +23,8 @@ describe('kill -9 of a worker', {
       if (request.url !== '/events') return void response.end('served')
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write('data: begun\n\n')
-      answers.add(response)
-      response.on('close', () => answers.delete(response))
+      responses.add(response)
+      response.on('close', () => responses.delete(response))
     })
     const own = await listen(backend)
     port = await free()
@@ -73,8 +73,8 @@ routes:
     // The client and the backend hear of the end of each stream one after the other, in any order:
     // which ones are left is asked anew each time.
     const left = () => streams.filter(({ isClosed }) => !isClosed)
-    await until('the backend to be rid of the others', () => answers.size === left().length, 60)
-    for (const answer of answers) answer.write('data: still there\n\n')
+    await until('the backend to be rid of the others', () => responses.size === left().length, 60)
+    for (const answer of responses) answer.write('data: still there\n\n')
     await until('an event', () => left().every(({ text }) => text.includes('still there')))
     assert.ok(left().length > 0, 'the other worker keeps its streams')
     for (const { socket } of streams) socket.destroy()

@@ -6,7 +6,7 @@ import { plainRequest } from './http1-request.plain.ts'
 
 /*
  * What a gateway makes of all that one client sends, in plain words: the requests that reach the
- * upstream whole, and what the client is answered.
+ * upstream whole, and what the client gets.
  */
 
 export interface PlainSeen {
@@ -19,7 +19,7 @@ export interface PlainSeen {
 export interface PlainExchanges {
   readonly seen: readonly PlainSeen[]
   readonly statuses: readonly number[]
-  /** The gateway closes behind the last answer. */
+  /** The gateway closes behind the last response. */
   readonly isClosed: boolean
 }
 

@@ -12,7 +12,7 @@ import { fuzz } from './runs.ts'
 /** Cases at the same time, each with a port and an upstream of its own. */
 const LANES = 16
 const ROUND = 1_000
-/** Milliseconds after which a client that waits for an answer is said to hang. */
+/** Milliseconds after which a client that waits for a response is said to hang. */
 const HANG = 10_000
 
 interface Lane {

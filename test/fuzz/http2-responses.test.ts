@@ -4,12 +4,12 @@ import fc from 'fast-check'
 import { answered, framesOf, toldByNode, toldByUs } from './http2-responses.ts'
 import { fuzz } from './runs.ts'
 
-const answers = fc.array(answered, { maxLength: 6 })
+const responses = fc.array(answered, { maxLength: 6 })
 
 describe('connections to upstreams of HTTP/2', () => {
   it('whole responses are told as node:http2 tells them', async () => {
     await fc.assert(
-      fc.asyncProperty(answers, async (list) => {
+      fc.asyncProperty(responses, async (list) => {
         const bytes = Buffer.concat(framesOf(list))
         const ours = await toldByUs(bytes, list.length)
         assert.deepEqual(ours, { told: await toldByNode(bytes, list.length), open: 0 })
@@ -20,7 +20,7 @@ describe('connections to upstreams of HTTP/2', () => {
 
   it('split anywhere they are the same', async () => {
     await fc.assert(
-      fc.asyncProperty(answers, fc.integer({ min: 1, max: 40 }), async (list, length) => {
+      fc.asyncProperty(responses, fc.integer({ min: 1, max: 40 }), async (list, length) => {
         const bytes = Buffer.concat(framesOf(list))
         // Of every second one each byte comes by itself.
         const step = length % 2 === 0 ? length : 1
@@ -39,7 +39,7 @@ describe('connections to upstreams of HTTP/2', () => {
     })
     await fc.assert(
       fc.asyncProperty(
-        answers,
+        responses,
         fc.array(change, { minLength: 1, maxLength: 6 }),
         async (list, changes) => {
           const frames = [...framesOf(list)]

@@ -57,8 +57,8 @@ export const answered: fc.Arbitrary<Answered> = fc.record({
 })
 
 /** All that an upstream sends on one connection, frame by frame; streams take turns. */
-export function framesOf(answers: readonly Answered[]): readonly Buffer[] {
-  const placed = answers.flatMap((own, i) => {
+export function framesOf(responses: readonly Answered[]): readonly Buffer[] {
+  const placed = responses.flatMap((own, i) => {
     let place = 0
     return responseOf(2 * i + 1, own).map((bytes, at) => {
       place = Math.max(place, own.turns[at] ?? place) + 1e-3

@@ -178,7 +178,7 @@ class Writer {
     else if (about.state === 'open') this.send(DATA, 0, id, Buffer.alloc(0))
   }
 
-  /** A second one answers nothing, for which Go closes connections. */
+  /** A second one acknowledges nothing, for which Go closes connections. */
   #acknowledge(): void {
     if (!this.#hasAcknowledged) this.send(SETTINGS, 1, 0, Buffer.alloc(0))
     this.#hasAcknowledged = true

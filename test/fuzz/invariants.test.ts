@@ -139,8 +139,8 @@ describe('invariants', () => {
       (config, when, admitted, requests) => {
         const model = modelFrom(config)
         const origin = { kind: 'object', object: 'invariant', field: '' } as const
-        const answer = prove(model, { name: 'it', origin, on: {}, when, admitted }, open)
-        counts[answer.kind]++
+        const proof = prove(model, { name: 'it', origin, on: {}, when, admitted }, open)
+        counts[proof.kind]++
         const verdicts = openVerdicts(model)
         const hasToken = (name: string) =>
           config.routes[Number(/\d+$/.exec(name)?.[0])]?.token !== undefined
@@ -152,12 +152,12 @@ describe('invariants', () => {
         }
         try {
           const said = `${when ?? 'true'} implies ${admitted} in ${fc.stringify(config)}`
-          if (answer.kind === 'proven') {
+          if (proof.kind === 'proven') {
             const broken = requests.find(breaks)
             assert.equal(broken, undefined, `${said}: ${fc.stringify(broken)}`)
           }
-          if (answer.kind !== 'refuted') return
-          for (const { example } of answer.examples) {
+          if (proof.kind !== 'refuted') return
+          for (const { example } of proof.examples) {
             assert.ok(breaks(supposedOf(example)), `${said}: ${fc.stringify(example)}`)
           }
         } finally {

@@ -1,4 +1,4 @@
-/** Where another engine is known to answer otherwise, and why that is no fault here. */
+/** Where another engine is known to say otherwise, and why that is no fault here. */
 export interface Difference {
   readonly name: string
   /** Expressions that it can show in. */

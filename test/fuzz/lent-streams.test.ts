@@ -37,7 +37,7 @@ describe('buffers that many streams share', () => {
   let server: Http2Server
   let port = 0
 
-  const answer = async (stream: ServerHttp2Stream, path: string) => {
+  const response = async (stream: ServerHttp2Stream, path: string) => {
     const own = responses[Number(path.slice(1))] as Written
     stream.on('error', () => {})
     stream.respond({ ':status': 200 })
@@ -54,7 +54,7 @@ describe('buffers that many streams share', () => {
   before(async () => {
     server = createServer()
     server.on('stream', (stream: ServerHttp2Stream, { ':path': path = '' }) => {
-      void answer(stream, path)
+      void response(stream, path)
     })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')

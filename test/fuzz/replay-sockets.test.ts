@@ -72,7 +72,7 @@ describe('replay says of recorded requests what a gateway does with them', () =>
     assert.ok(isApplied, JSON.stringify(diagnostics))
   }
 
-  /** Status and port of the client; 0 where the connection is closed without an answer. */
+  /** Status and port of the client; 0 where the connection is closed without a response. */
   function send(port: number, own: DrawnRequest): Promise<readonly [status: number, from: number]> {
     const { line, claims, token, key } = own
     const headers = [...own.headers, 'connection: close']

@@ -25,7 +25,7 @@ const SYSTEM = 'portcullis-system'
 
 /**
  * How long the suite waits for what depends on a pod to start, of which a busy machine has many; it
- * sets no limits to these. That requests are answered in 30 s is one, and stays.
+ * sets no limits to these. That requests get a response in 30 s is one, and stays.
  */
 const PATIENT = [
   'GatewayMustHaveAddress',

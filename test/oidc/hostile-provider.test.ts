@@ -176,7 +176,7 @@ describe('ID tokens that are not right', () => {
   })
 
   it('of one provider counts for none of the logins of another', async () => {
-    // Both are trusted; the answer of this one is taken to the login that the other one has to end.
+    // Both are trusted; the response of this one is taken to the login that the other one has to end.
     const elsewhere = createServer(({ url = '' }, response) => {
       const own = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`
       response.writeHead(200, { 'content-type': 'application/json' })

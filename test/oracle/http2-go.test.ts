@@ -122,9 +122,9 @@ describe('connections and what Go makes of them', { skip: WITHOUT_GO }, () => {
   })
 
   it('servers: the same responses are whole, and the same fail', async () => {
-    const answers = fc.array(answered, { minLength: 1, maxLength: 4 })
+    const responses = fc.array(answered, { minLength: 1, maxLength: 4 })
     let differing = 0
-    const all = await inBatches(fc.tuple(answers, changes), 0.1, async ([list, changed]) => {
+    const all = await inBatches(fc.tuple(responses, changes), 0.1, async ([list, changed]) => {
       const bytes = completed(mutated(framesOf(list), changed, 0), 0)
       if (bytes.length === 0) return
       const ours = await responsesOf(bytes, list.length)

@@ -43,8 +43,8 @@ describe('cel-go as the oracle', { skip }, () => {
   it('the table tells what cel-go answers', () => {
     assert.ok('program' in built)
     const questions = NETWORK_CASES.map(([expr]) => ({ expr }))
-    const answers = askOracle(built.program, questions).map(({ result }) => result)
-    const rows = NETWORK_CASES.map(([expression], i) => [expression, answers[i]])
+    const responses = askOracle(built.program, questions).map(({ result }) => result)
+    const rows = NETWORK_CASES.map(([expression], i) => [expression, responses[i]])
     assert.deepEqual(NETWORK_CASES, rows)
   })
 
@@ -78,7 +78,7 @@ async function compare(
   known: readonly Difference[],
 ): Promise<ReadonlySet<Difference>> {
   assert.ok('program' in built)
-  const answers = askOracle(
+  const responses = askOracle(
     built.program,
     cases.map(({ question }) => question),
   )
@@ -87,7 +87,7 @@ async function compare(
   await inBatches({ numRuns: cases.length, seed: 0 }, (generator, { numRuns, seed }) => {
     for (const [i, { question, variables }] of cases.slice(seed, seed + numRuns).entries()) {
       const { expr } = question
-      const answer = answers[seed + i]
+      const response = responses[seed + i]
       const { expression, diagnostics } = compile(expr, env, { backend: 'closures' })
       const reason = diagnostics.find(({ severity }) => severity === 'error')
       // Generated ones may be refused for their cost, or for a part that always fails.
@@ -98,15 +98,16 @@ async function compare(
           ? { result: 'error', disagreement: undefined }
           : runAllModes(expression, generator, variables)
       if (verdict.disagreement !== undefined) differences.push(`${expr}: ${verdict.disagreement}`)
-      if (verdict.result === answer?.result) continue
+      if (verdict.result === response?.result) continue
       const difference = knownDifference(known, expr)
       if (difference !== undefined) {
         met.add(difference)
         continue
       }
       const ours = reason === undefined ? '' : ` (${reason.code} ${reason.message})`
-      const theirs = answer?.message === undefined ? '' : ` (${answer.stage}: ${answer.message})`
-      differences.push(`${expr}: ${verdict.result}${ours}, but cel-go ${answer?.result}${theirs}`)
+      const theirs =
+        response?.message === undefined ? '' : ` (${response.stage}: ${response.message})`
+      differences.push(`${expr}: ${verdict.result}${ours}, but cel-go ${response?.result}${theirs}`)
     }
   })
   assert.deepEqual(differences, [])

@@ -163,7 +163,7 @@ routes:
         assert.equal(denied.out, '403')
       })
 
-      it('an answer that comes in the middle of an upload', async () => {
+      it('a response that comes in the middle of an upload', async () => {
         const upload = ['--data-binary', `@${file('huge')}`, '-H', 'expect:']
         const { out } = await curl('/unread', ...upload, '-w', '\n%{http_code}')
         assert.match(out, /Gateway Timeout[\s\S]*\n504$/)
@@ -181,7 +181,7 @@ routes:
     })
   }
 
-  it('curl: Expect: 100-continue is answered before the body', { skip: NO_CURL }, async () => {
+  it('curl: Expect: 100-continue gets a response before the body', { skip: NO_CURL }, async () => {
     const { err, out } = await run(
       'curl',
       '-sv',

@@ -43,7 +43,7 @@ routes:
     readonly versions: Set<number>
   }
 
-  /** Edits one after the other, while clients ask and check each answer. */
+  /** Edits one after the other, while clients ask and check each response. */
   async function edit(
     edits: number,
     clients: number,
@@ -131,10 +131,10 @@ function ask(
   agent: Agent,
 ): Promise<{ readonly status: number; readonly policy: number }> {
   return new Promise((resolve, reject) => {
-    const asked = request({ port, host: '127.0.0.1', path, agent }, (answer) => {
-      answer.resume()
-      answer.on('end', () => {
-        resolve({ status: answer.statusCode ?? 0, policy: Number(answer.headers['x-policy']) })
+    const asked = request({ port, host: '127.0.0.1', path, agent }, (response) => {
+      response.resume()
+      response.on('end', () => {
+        resolve({ status: response.statusCode ?? 0, policy: Number(response.headers['x-policy']) })
       })
     })
     asked.on('error', reject)

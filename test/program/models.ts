@@ -152,7 +152,7 @@ export class TestServices implements CompileDeps {
 export interface Decided {
   readonly exchange: Exchange
   readonly route: RouteProgram
-  /** What the gateway answers by itself, after the edits of answers. */
+  /** What the gateway responds by itself, after the edits of responses. */
   readonly reply: Reply | undefined
   readonly backend: BackendProgram | undefined
 }
@@ -163,8 +163,8 @@ export async function decide(program: Program, asked: Asked = {}, at = 0): Promi
   const listener = program.listeners[at]
   if (listener === undefined) throw new Error(`there is no listener ${at}`)
   const route = listener.match(exchange)
-  const answer = await route.run(exchange)
-  if (answer !== undefined) return { exchange, route, reply: answer, backend: undefined }
+  const response = await route.run(exchange)
+  if (response !== undefined) return { exchange, route, reply: response, backend: undefined }
   const chosen = route.choose(exchange)
   if (isReply(chosen)) return { exchange, route, reply: chosen, backend: undefined }
   const refused = await chosen.run(exchange)

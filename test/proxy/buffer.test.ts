@@ -63,7 +63,7 @@ routes:
     assert.doesNotMatch(upstream.received.join(''), /transfer-encoding/)
   })
 
-  it('answers 100 to a client that waits for it', async () => {
+  it('responds with 100 to a client that waits for it', async () => {
     const text = await ask('POST /', 'expect: 100-continue\r\ncontent-length: 5\r\n\r\nabcde')
     assert.match(text, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /)
   })

@@ -187,7 +187,7 @@ routes:
     assert.match(gateway.metrics(), /^portcullis_rate_limit_keys\{policy="[^"]+"\} 2$/m)
   })
 
-  it('chunks of an answer without their framing', async () => {
+  it('chunks of a response without their framing', async () => {
     const text = await exchange(ports.plain, GET.replace('/a', '/chunks'))
     assert.match(text, /\r\ntransfer-encoding: chunked\r\n/)
     await until('the record', () => gateway.lines.some((line) => line['http.path'] === '/chunks'))

@@ -53,10 +53,11 @@ routes:
     await until('the others', () => texts.filter((text) => text.endsWith('ok')).length === 128)
     for (const socket of sockets) socket.destroy()
     await until('their end', () => gateway.connections() === 0)
-    const answers = Array.from({ length: 200 }, () =>
+    const responses = Array.from({ length: 200 }, () =>
       exchange(port, `${HEAD}${'a'.repeat(LONG - 1)}.`, 'ok'),
     )
-    for (const answer of await Promise.all(answers)) assert.match(answer, /^HTTP\/1.1 (200|503) /)
+    for (const response of await Promise.all(responses))
+      assert.match(response, /^HTTP\/1.1 (200|503) /)
     assert.match(await exchange(port, `${HEAD}${'a'.repeat(LONG - 1)}.`, 'ok'), /^HTTP\/1.1 200 /)
   })
 })

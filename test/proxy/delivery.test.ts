@@ -31,9 +31,9 @@ async function startAnswers(...answers: readonly string[]) {
   let at = 0
   const upstream = await startUpstream((text, socket) => {
     if (!text.endsWith('\r\n\r\n') && !text.endsWith('body')) return
-    const answer = answers[Math.min(at++, answers.length - 1)]
-    if (answer === 'reset') socket.resetAndDestroy()
-    else socket.write(answer as string)
+    const response = answers[Math.min(at++, answers.length - 1)]
+    if (response === 'reset') socket.resetAndDestroy()
+    else socket.write(response as string)
   })
   opened.push(upstream)
   return upstream
@@ -89,7 +89,7 @@ describe('retries', () => {
 })
 
 describe('mirrors', () => {
-  it('get the request with its body, and their answer goes nowhere', async () => {
+  it('get the request with its body, and their response goes nowhere', async () => {
     const upstream = await startAnswers(OK)
     const mirror = await startEcho('HTTP/1.1 500 No\r\ncontent-length: 6\r\n\r\nmirror')
     const deadlines = new Deadlines()
@@ -137,7 +137,7 @@ describe('mirrors', () => {
 describe('the request timeout', () => {
   const timeouts = { request: 60, backendRequest: 0 } as RouteProgram['timeouts']
 
-  it('is a 504 while nothing was answered', async () => {
+  it('is a 504 while there is no response', async () => {
     const upstream = await startUpstream(() => {})
     const gateway = await startGateway(upstream.port, { route: { timeouts } })
     opened.push(upstream, gateway)
@@ -146,7 +146,7 @@ describe('the request timeout', () => {
     await until('the upstream to be free', () => upstream.sockets.size === 0)
   })
 
-  it('cuts an answer that goes on for too long', async () => {
+  it('cuts a response that goes on for too long', async () => {
     const upstream = await startUpstream((_, socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n')
       const timer = setInterval(() => socket.write('x'), 5)
@@ -213,12 +213,12 @@ describe('a body that a rule reads', () => {
     const gateway = await startGateway(upstream.port, { route })
     opened.push(upstream, gateway)
     const head = `POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: ${size}\r\n\r\n`
-    const answer = await exchange(
+    const response = await exchange(
       gateway.port,
       Buffer.concat([Buffer.from(head), Buffer.alloc(size, 'x')]),
       'hello',
     )
-    assert.match(answer, /^HTTP\/1\.1 200 /)
+    assert.match(response, /^HTTP\/1\.1 200 /)
     assert.deepEqual(seen, [undefined, 1 << 20])
   })
 })

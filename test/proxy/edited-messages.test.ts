@@ -71,7 +71,7 @@ routes:
     assert.doesNotMatch(text, /x-missing/)
   })
 
-  it('holds for trailers of an answer, and for what is said before it', async () => {
+  it('holds for trailers of a response, and for what is said before it', async () => {
     const text = await exchange(
       port,
       'GET /rest HTTP/1.1\r\nhost: x\r\nte: trailers\r\nconnection: close\r\n\r\n',
@@ -99,7 +99,7 @@ describe('the host of a request', () => {
   }
 })
 
-describe('an answer that asks for another protocol', () => {
+describe('a response that asks for another protocol', () => {
   it('says which', async () => {
     const upstream = await startEcho(
       'HTTP/1.1 426 Upgrade Required\r\nconnection: Upgrade\r\nupgrade: WebSocket\r\ncontent-length: 2\r\n\r\nno',

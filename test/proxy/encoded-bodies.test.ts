@@ -41,13 +41,13 @@ routes:
 
   const post = async (path: string, body: Uint8Array | string, encoding?: string) => {
     const headers: Record<string, string> = encoding ? { 'content-encoding': encoding } : {}
-    const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
       method: 'POST',
       body: body as string,
       headers,
     })
-    await answer.arrayBuffer()
-    return answer
+    await response.arrayBuffer()
+    return response
   }
 
   const codings = [

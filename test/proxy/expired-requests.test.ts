@@ -35,7 +35,7 @@ routes:
     upstream.close()
   })
 
-  it('goes to no backend afterwards, and the next request gets its own answer', async () => {
+  it('goes to no backend afterwards, and the next request gets its own response', async () => {
     const socket = connect(port, '127.0.0.1')
     let text = ''
     socket.on('data', (bytes) => (text += bytes.toString('latin1')))
@@ -49,7 +49,7 @@ routes:
     assert.doesNotMatch(upstream.received.join(''), /\/read/)
   })
 
-  it('nor once somebody who was asked about its beginning has answered', async () => {
+  it('nor once somebody who was asked about its beginning has responded', async () => {
     const asked = Promise.withResolvers<undefined>()
     const own = await startGateway(upstream.port, {
       steps: [() => asked.promise],

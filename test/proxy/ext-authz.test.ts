@@ -137,7 +137,7 @@ describe('external authorization by gRPC', () => {
     })
   }
 
-  it('refuses with its own answer', async () => {
+  it('refuses with its own response', async () => {
     service.answer = () => ({
       status: { code: 7 },
       deniedResponse: {
@@ -254,7 +254,7 @@ describe('a service that cannot be asked', () => {
 })
 
 describe('external authorization by HTTP', () => {
-  it('2xx admits, 5xx is no answer, all else is the answer of the service', async () => {
+  it('2xx admits, 5xx is no response, all else is the response of the service', async () => {
     const asked: { url: string; headers: Record<string, unknown>; method: string }[] = []
     let status = 200
     const service = await startServer((request, response) => {

@@ -31,7 +31,7 @@ function unary(
       message,
       metadata,
       { deadline: Date.now() + deadline },
-      (error, answer) => (found = [error, answer]),
+      (error, response) => (found = [error, response]),
     )
     call.on('metadata', (own) => (head = own))
     call.on('status', ({ metadata: tail }) => {
@@ -169,7 +169,7 @@ backends:
       })
 
       it('client streaming: 1,000 messages of 8 KiB', async () => {
-        const answer = await new Promise<Buffer | undefined>((resolve, reject) => {
+        const response = await new Promise<Buffer | undefined>((resolve, reject) => {
           const call = client.makeClientStreamRequest(
             `/${SERVICE}/client`,
             asIs,
@@ -180,10 +180,10 @@ backends:
           for (let i = 0; i < 1_000; i++) call.write(message)
           call.end()
         })
-        assert.equal(answer?.toString(), String(1_000 * 8_192))
+        assert.equal(response?.toString(), String(1_000 * 8_192))
       })
 
-      it('both ways: each message is answered before the next is sent', async () => {
+      it('both ways: each message gets a response before the next is sent', async () => {
         const call = client.makeBidiStreamRequest(`/${SERVICE}/both`, asIs, asIs)
         for (let i = 0; i < 100; i++) {
           const answered = new Promise((resolve) => call.once('data', resolve))

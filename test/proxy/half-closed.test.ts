@@ -46,7 +46,7 @@ describe('a client that closes its side behind its request', () => {
     ['several requests at once', get('/1') + get('/2') + get('/3'), 3],
     ['one that is whole and one that is not', `${get('/1')}GET /2 HT`, 1],
   ] as const) {
-    it(`has its answer: ${title}`, async () => {
+    it(`has its response: ${title}`, async () => {
       const { gateway } = await through(50)
       const text = await sendAndClose(gateway.port, request)
       assert.equal(text.match(/HTTP\/1\.1 200 /g)?.length, statuses, text)
@@ -76,7 +76,7 @@ describe('a client that closes its side behind its request', () => {
     )
   })
 
-  it('is taken for gone where no answer comes, and the backend is let go', async () => {
+  it('is taken for gone where no response comes, and the backend is let go', async () => {
     const upstream = await startUpstream(() => {})
     const gateway = await startGateway(upstream.port)
     opened.push(gateway, upstream)

@@ -187,10 +187,10 @@ export async function startUpstream(
 }
 
 /** An upstream that responses every complete head with the same bytes. */
-export function startEcho(answer: string): Promise<RawUpstream> {
+export function startEcho(response: string): Promise<RawUpstream> {
   return startUpstream((text, socket) => {
     const heads = text.split('\r\n\r\n').length - 1
-    for (let i = 0; i < heads; i++) socket.write(answer, 'latin1')
+    for (let i = 0; i < heads; i++) socket.write(response, 'latin1')
   })
 }
 

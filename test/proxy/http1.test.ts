@@ -49,7 +49,7 @@ describe('requests and answers', () => {
     assert.equal(gateway.runs.length, 3)
   })
 
-  it('pipelined requests are answered in order, also byte by byte', async () => {
+  it('pipelined requests get a response in order, also byte by byte', async () => {
     const upstream = await startUpstream((text, socket) => {
       for (const [, path] of text.matchAll(/GET (\S+)/g)) {
         const body = `path ${path}`
@@ -178,7 +178,7 @@ describe('requests and answers', () => {
     )
   })
 
-  it('100-continue is answered once the request is admitted', async () => {
+  it('100-continue gets a response once the request is admitted', async () => {
     const { upstream, gateway } = await through(OK)
     const head = 'POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\n'
     const text = await exchange(gateway.port, head, '100 Continue')
@@ -260,7 +260,7 @@ describe('requests and answers', () => {
     assert.ok(got > size)
   })
 
-  it('a client that reads nothing holds little of the answer', async () => {
+  it('a client that reads nothing holds little of the response', async () => {
     const size = 64 * 1024 * 1024
     let written = 0
     const upstream = await startUpstream((_, socket) => {
@@ -302,7 +302,7 @@ describe('faults', () => {
     assert.match(await exchange(gateway.port, GET, /\r\n\r\n[\s\S]+/), /^HTTP\/1\.1 504 /)
   })
 
-  it('an answer cut at any byte is a 502, or is cut for the client too', async () => {
+  it('a response cut at any byte is a 502, or is cut for the client too', async () => {
     const answer = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\nx-y: z\r\n\r\nhello'
     let at = 0
     const upstream = await startUpstream((_, socket) => {
@@ -333,13 +333,13 @@ describe('faults', () => {
       'HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n',
     ],
   ] as const) {
-    it(`an answer with ${title} is a 502`, async () => {
+    it(`a response with ${title} is a 502`, async () => {
       const { gateway } = await through(answer)
       assert.match(await exchange(gateway.port, GET, /request id/), /^HTTP\/1\.1 502 /)
     })
   }
 
-  it('an answer with a chunk that is none is a 502 while the client has nothing of it', async () => {
+  it('a response with a chunk that is none is a 502 while the client has nothing of it', async () => {
     const { gateway } = await through(
       'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\nzz\r\n',
     )
@@ -354,7 +354,7 @@ describe('faults', () => {
     assert.match(await exchange(gateway.port, GET, 'hello'), /\nHTTP\/1\.1 200 /)
     const { gateway: other } = await through(hint.repeat(MAX_INTERIM + 1) + OK)
     assert.match(await exchange(other.port, GET, /request id/), /\nHTTP\/1\.1 502 /)
-    assert.equal(other.runs[0]?.exchange.detail, 'too-many-interim-answers')
+    assert.equal(other.runs[0]?.exchange.detail, 'too-many-interim-responses')
   })
 
   it('an idle upstream connection that closes in the moment of use is replaced', async () => {
@@ -370,7 +370,7 @@ describe('faults', () => {
     for (let i = 0; i < 5; i++) assert.match(await exchange(gateway.port, GET, 'hello'), /200 OK/)
   })
 
-  it('bytes behind an answer do not become the answer of another request', async () => {
+  it('bytes behind a response do not become the response of another request', async () => {
     const { gateway } = await through(`${OK}HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil`)
     for (let i = 0; i < 5; i++) {
       const text = await exchange(gateway.port, GET, 'hello')

@@ -316,10 +316,10 @@ describe('what must not reach an upstream of HTTP/1.1', () => {
       const socket = await rawHttp2(gateway.port)
       const frames = framesOf(socket, (all) => all.length > 0)
       socket.write(frame(HEADERS, END_HEADERS | END_STREAM, 1, fieldBlock(fields)))
-      const answers = await frames
+      const responses = await frames
       assert.deepEqual(seen, [])
       // Either the protocol itself refuses it, or our reader answers with a status.
-      assert.match(String(answers), /reset|goaway|headers 1/)
+      assert.match(String(responses), /reset|goaway|headers 1/)
     })
   }
 

@@ -103,7 +103,7 @@ for (const [down, up] of COMBINATIONS) {
       })
     }
 
-    it('the head of an answer does not wait for its body, nor an event for the next', async () => {
+    it('the head of a response does not wait for its body, nor an event for the next', async () => {
       let say: (text: string) => void = () => {}
       const { gateway } = await between(down, up, (_, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -121,7 +121,7 @@ for (const [down, up] of COMBINATIONS) {
       await eventually(() => gateway.runs.length === 1)
     })
 
-    it('an answer that the upstream cuts short is cut short for the client', async () => {
+    it('a response that the upstream cuts short is cut short for the client', async () => {
       const { client } = await between(down, up, (_, response) => {
         response.writeHead(200)
         response.write('part')
@@ -153,10 +153,10 @@ for (const [down, up] of COMBINATIONS) {
         },
         { limits: { streams: 1_000 } },
       )
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 1_000 }, (_, i) => client.ask({ path: `/${i}` })),
       )
-      answers.forEach(({ body }, i) => void assert.equal(body.toString(), `answer to /${i}`))
+      responses.forEach(({ body }, i) => void assert.equal(body.toString(), `answer to /${i}`))
       await eventually(() => gateway.runs.length === 1_000)
     })
 
@@ -276,7 +276,7 @@ describe('what only one side knows', () => {
     socket.destroy()
   })
 
-  it('an Upgrade to an upstream of HTTP/2 is answered with 502', async () => {
+  it('an Upgrade to an upstream of HTTP/2 gets 502', async () => {
     const { gateway } = await between('h1', 'h2', (_, response) => response.end())
     const socket = connectTcp(gateway.port, '127.0.0.1')
     socket.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n')
@@ -305,7 +305,7 @@ describe('what only one side knows', () => {
     })
   })
 
-  it('an early answer ends the upload without cutting the answer', async () => {
+  it('an early response ends the upload without cutting the response', async () => {
     const { gateway } = await between('h2', 'h1', (_, response) => {
       response.writeHead(413, { connection: 'close' })
       response.end('too much')

@@ -177,7 +177,7 @@ ${policies}  backends: [{ host: 127.0.0.1:${upstream} }]
   })
 
   describe('of requests under way', () => {
-    it('one too many is answered with 503 and Retry-After at once; one less makes room', async () => {
+    it('one too many gets 503 and Retry-After at once; one less makes room', async () => {
       await start('', { config: 'config: { limits: { requests: 2 } }\n' })
       const held = [0, 1].map(() => {
         const socket = connect(port, '127.0.0.1')

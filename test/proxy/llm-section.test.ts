@@ -25,21 +25,21 @@ async function serve(llm: object): Promise<void> {
 }
 
 async function chat(model: string, headers: Readonly<Record<string, string>> = {}, more = {}) {
-  const answer = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+  const response = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
     method: 'POST',
     headers,
     body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }], ...more }),
   })
-  const body = (await answer.json()) as {
+  const body = (await response.json()) as {
     readonly model?: string
     readonly error?: { readonly code: string | null }
   }
-  return { status: answer.status, model: body.model, code: body.error?.code }
+  return { status: response.status, model: body.model, code: body.error?.code }
 }
 
 async function models(headers: Readonly<Record<string, string>> = {}) {
-  const answer = await fetch(`http://127.0.0.1:${port}/v1/models`, { headers })
-  const { data } = (await answer.json()) as { readonly data: readonly { readonly id: string }[] }
+  const response = await fetch(`http://127.0.0.1:${port}/v1/models`, { headers })
+  const { data } = (await response.json()) as { readonly data: readonly { readonly id: string }[] }
   return data.map(({ id }) => id)
 }
 

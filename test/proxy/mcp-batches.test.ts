@@ -74,7 +74,7 @@ describe('batches of MCP', () => {
     await streaming.close()
   })
 
-  it('are answered by one list, each message decided by itself', async () => {
+  it('get one list for a response, each message decided by itself', async () => {
     const session = await begin('/json')
     const batch = [call(1, 'echo'), NOTE, call('two', 'find'), call(3, 'unknown')]
     const { status, headers, text } = await post('/json', batch, session)
@@ -97,7 +97,7 @@ describe('batches of MCP', () => {
     await until('the count', () => counted('success') === 1)
   })
 
-  it('are answered by one stream if a server begins one', async () => {
+  it('get one stream for a response if a server begins one', async () => {
     const session = await begin('/streaming')
     const batch = [call(1, 'find'), call(2, 'echo'), call(3, 'echo')]
     const { status, headers, text } = await post('/streaming', batch, session)

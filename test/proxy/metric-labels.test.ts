@@ -46,7 +46,7 @@ routes: [{ name: all, backends: [{ host: 127.0.0.1:${upstream.port} }] }]
   const ask = (...lines: readonly string[]) =>
     exchange(port, ['GET / HTTP/1.1', 'host: x', ...lines, '', ''].join('\r\n'), 'hello')
 
-  it('have the values of each request, those of its answer included', async () => {
+  it('have the values of each request, those of its response included', async () => {
     await ask('x-tenant: blue')
     await ask('x-tenant: blue')
     await ask()

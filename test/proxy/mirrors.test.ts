@@ -34,8 +34,8 @@ routes:
     return port
   }
 
-  async function upstreamOf(answer: string): Promise<number> {
-    const upstream = await startEcho(answer)
+  async function upstreamOf(response: string): Promise<number> {
+    const upstream = await startEcho(response)
     opened.push(upstream)
     return upstream.port
   }
@@ -76,7 +76,7 @@ routes:
     await until('the connection to the mirror to be gone', () => mirror.sockets.size === 0)
   })
 
-  it('is let go where the answer comes before the body, and the client leaves', async () => {
+  it('is let go where the response comes before the body, and the client leaves', async () => {
     const mirror = await startUpstream(() => {})
     const port = await start(await upstreamOf(OK), mirror)
     const head = 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\nconnection: close\r\n\r\nabc'
@@ -96,12 +96,12 @@ routes:
     opened.push(upstream)
     const retry = 'retry: { attempts: 2, backoff: 1ms }'
     const port = await start(upstream.port, mirror, retry)
-    const answer = exchange(
+    const response = exchange(
       port,
       'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\n0123456789',
       'hello',
     )
-    assert.match(await answer, /^HTTP\/1\.1 200 /)
+    assert.match(await response, /^HTTP\/1\.1 200 /)
     assert.equal(attempts, 2)
     await until('the copy', () => mirror.received.join('').endsWith('\r\n\r\n0123456789'))
   })

@@ -31,12 +31,12 @@ interface Sent {
 }
 
 async function call(body: object, { path = '/v1/chat/completions', headers = {} }: Sent = {}) {
-  const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
     method: 'POST',
     body: JSON.stringify(body),
     headers,
   })
-  return { status: answer.status, headers: answer.headers, text: await answer.text() }
+  return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
 describe('limits in tokens of models', () => {

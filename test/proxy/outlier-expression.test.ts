@@ -8,12 +8,12 @@ import { startWhole } from './whole-gateway.ts'
 const opened: (() => unknown)[] = []
 after(() => Promise.all(opened.map((close) => close())))
 
-const answer = (body: string, status: number, ...lines: readonly string[]) =>
+const response = (body: string, status: number, ...lines: readonly string[]) =>
   `HTTP/1.1 ${status} X\r\n${lines.map((line) => `${line}\r\n`).join('')}content-length: ${body.length}\r\n\r\n${body}`
 
-/** Asks ten times for what is answered in turn by one that is suspected and one that is well. */
+/** Sends ten requests, in turn to one that is suspected and one that is well. */
 async function bodies(suspect: string, expression: string, retry = ''): Promise<string[]> {
-  const endpoints = await Promise.all([startEcho(suspect), startEcho(answer('well', 200))])
+  const endpoints = await Promise.all([startEcho(suspect), startEcho(response('well', 200))])
   const port = await free()
   const gateway = await startWhole(`
 gateways: { default: { port: ${port} } }
@@ -38,14 +38,14 @@ describe('what counts as a failure of an endpoint', () => {
   const ERROR = `unhealthyExpression: "response.headers['x'] == 'y'", `
   const AGAIN = ', policies: { retry: { backoff: 1ms, condition: "true" } }'
   for (const [what, suspect, expression, retry, max] of [
-    ['an answer that the expression calls one', answer('sick', 200, 'X-Sick: 1'), SICK, '', 1],
-    ['one that is tried again, too', answer('sick', 200, 'X-Sick: 1'), SICK, AGAIN, 1],
-    ['not one that it does not', answer('sick', 200), SICK, '', 5],
-    ['not a status that it does not name', answer('sick', 500), NEVER, '', 5],
-    ['nothing where it has an error', answer('sick', 500), ERROR, '', 5],
-    ['without one, a status of the server', answer('sick', 500), '', '', 1],
-    ['without one, a fault of gRPC', answer('sick', 200, 'grpc-status: 14'), '', '', 1],
-    ['but not a mistake of its client', answer('sick', 200, 'grpc-status: 5'), '', '', 5],
+    ['an answer that the expression calls one', response('sick', 200, 'X-Sick: 1'), SICK, '', 1],
+    ['one that is tried again, too', response('sick', 200, 'X-Sick: 1'), SICK, AGAIN, 1],
+    ['not one that it does not', response('sick', 200), SICK, '', 5],
+    ['not a status that it does not name', response('sick', 500), NEVER, '', 5],
+    ['nothing where it has an error', response('sick', 500), ERROR, '', 5],
+    ['without one, a status of the server', response('sick', 500), '', '', 1],
+    ['without one, a fault of gRPC', response('sick', 200, 'grpc-status: 14'), '', '', 1],
+    ['but not a mistake of its client', response('sick', 200, 'grpc-status: 5'), '', '', 5],
   ] as const) {
     it(what, async () => {
       const found = await bodies(suspect, expression, retry)

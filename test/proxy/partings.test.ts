@@ -31,7 +31,7 @@ describe('how connections of clients end', () => {
     upstream.close()
   })
 
-  it('an answer that is the last one may be taken slowly, to its end', async () => {
+  it('a response that is the last one may be taken slowly, to its end', async () => {
     const socket = connect(gateway.port, '127.0.0.1')
     socket.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
     await wait(3_000)
@@ -43,15 +43,15 @@ describe('how connections of clients end', () => {
     assert.ok(octets > LARGE.length, `${octets} of ${LARGE.length}`)
   })
 
-  it('a body that was answered early, and that never becomes whole, holds nothing', async () => {
+  it('a body that got a response early, and that never becomes whole, holds nothing', async () => {
     const early = await startUpstream((_, socket) =>
       socket.write('HTTP/1.1 413 Too Much\r\ncontent-length: 0\r\n\r\n'),
     )
     const own = await startGateway(early.port)
     const socket = connect({ port: own.port, host: '127.0.0.1', allowHalfOpen: true })
     socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\nabc')
-    const [answer] = await once(socket, 'data')
-    assert.match(String(answer), /^HTTP\/1.1 413 /)
+    const [response] = await once(socket, 'data')
+    assert.match(String(response), /^HTTP\/1.1 413 /)
     socket.end()
     await until('the end of the connection', () => own.open() === 0, 3)
     assert.deepEqual(
@@ -102,7 +102,7 @@ describe('how connections of clients end', () => {
     await own.close()
   })
 
-  it('a head that never ends is a 408, also behind an answer that was taken late', async () => {
+  it('a head that never ends is a 408, also behind a response that was taken late', async () => {
     const own = await startGateway(upstream.port, {
       steps: [
         ({ request: { path } }) =>
@@ -123,7 +123,7 @@ describe('how connections of clients end', () => {
     await own.close()
   })
 
-  it('an idle connection ends in time, also behind an answer that was taken late', async () => {
+  it('an idle connection ends in time, also behind a response that was taken late', async () => {
     const own = await startGateway(upstream.port, {
       steps: [() => reply(200, 'direct-response', LARGE)],
       limits: { idle: 300 },

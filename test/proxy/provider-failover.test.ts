@@ -99,13 +99,13 @@ describe('AI providers in turn', () => {
       assert.equal(answer.headers.get('x-from'), 'second')
     })
 
-    it('answers 503 where all that may be asked are gone, though others are denied', async () => {
+    it('responds with 503 where all that may be asked are gone, though others are denied', async () => {
       await serve(aiConfig(port, [[provider('a', NOBODY)], [provider('b', two, deny('true'))]]))
       assert.equal((await ask('x')).status, 503)
       assert.deepEqual(arrivals(), [0, 0, 0])
     })
 
-    it('after an answer to try again after goes to another one, and not to who is denied', async () => {
+    it('after a response to try again after goes to another one, and not to who is denied', async () => {
       one.answer = 429
       const groups = [
         [provider('a', one)],
@@ -129,7 +129,7 @@ describe('AI providers in turn', () => {
       assert.deepEqual(arrivals(), [2, 0, 0])
     })
 
-    it('without a retry policy an answer is the answer', async () => {
+    it('without a retry policy a response is passed on', async () => {
       one.answer = 503
       await serve(aiConfig(port, [[provider('a', one)], [provider('b', two)]]))
       assert.equal((await ask('x')).status, 503)

@@ -42,12 +42,12 @@ async function gatewayOf(text: string): Promise<Deciding> {
 type Asked = Readonly<Record<string, string>>
 
 async function ask(headers: Asked = {}, body?: string) {
-  const answer = await fetch(`http://127.0.0.1:${port}/v1/chat/completions?x=%20y`, {
+  const response = await fetch(`http://127.0.0.1:${port}/v1/chat/completions?x=%20y`, {
     headers,
     ...(body === undefined ? {} : { method: 'POST', body }),
   })
-  const text = await answer.text()
-  return { status: answer.status, text, id: answer.headers.get('x-request-id') ?? '' }
+  const text = await response.text()
+  return { status: response.status, text, id: response.headers.get('x-request-id') ?? '' }
 }
 
 /** Told when the client has its response already, where a backend gave it. */
@@ -98,7 +98,7 @@ describe('AI providers', () => {
       assert.deepEqual(arrivals(), [3, 3, 0])
     })
 
-    it('gets the headers of the provider that answers, and of no other', async () => {
+    it('gets the headers of the provider that responds, and of no other', async () => {
       const add = (value: string) => ({ requestHeaders: { set: { 'x-key': value } } })
       const groups = [[provider('a', NOBODY, add('secret-of-a'))], [provider('b', two, add('b'))]]
       await gatewayOf(
@@ -127,7 +127,7 @@ describe('AI providers', () => {
       assert.equal(record.nearest?.expression, TEAM)
     })
 
-    it('answer 403 where none is left, with a record for each', async () => {
+    it('respond with 403 where none is left, with a record for each', async () => {
       const groups = [
         [provider('a', one, deny("request.path.startsWith('/v1')"))],
         [provider('b', two, require(TEAM)), provider('c', three, require(TEAM))],

@@ -14,7 +14,7 @@ export interface Arrived {
 export interface Provider {
   readonly port: number
   readonly arrived: Arrived[]
-  /** What it answers with from now on; a function answers by itself. */
+  /** What it responds with from now on; a function responds by itself. */
   answer: number | ((request: IncomingMessage, response: ServerResponse) => void)
   close(): Promise<void>
 }

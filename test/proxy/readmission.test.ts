@@ -48,14 +48,14 @@ tcpRoutes: [{ name: bytes, gateways: [raw], backends: [{ host: 127.0.0.1:${upstr
     upstream.close()
   })
 
-  async function open(port: number, bytes: string, answer = 'ok'): Promise<Client> {
+  async function open(port: number, bytes: string, response = 'ok'): Promise<Client> {
     const client: Client = { socket: connect(port, '127.0.0.1'), text: '', isClosed: false }
     clients.push(client)
     client.socket.on('error', () => {})
     client.socket.on('data', (data) => (client.text += data))
     client.socket.on('close', () => (client.isClosed = true))
     client.socket.write(bytes)
-    await until('an answer', () => client.text.endsWith(answer))
+    await until('an answer', () => client.text.endsWith(response))
     return client
   }
 

@@ -26,7 +26,7 @@ interface Stream {
 }
 
 describe(`reloads with ${EVENT_STREAMS + WEBSOCKETS} open streams`, () => {
-  const answers = new Set<ServerResponse>()
+  const responses = new Set<ServerResponse>()
   const streams: Stream[] = []
   let backend: Server
   let peer: WebSocketPeer
@@ -38,8 +38,8 @@ describe(`reloads with ${EVENT_STREAMS + WEBSOCKETS} open streams`, () => {
       if (request.url !== '/events') return void response.end(request.url)
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.flushHeaders()
-      answers.add(response)
-      response.on('close', () => answers.delete(response))
+      responses.add(response)
+      response.on('close', () => responses.delete(response))
     })
     peer = await startWebSocketPeer()
     const [own, main, other, brief] = await Promise.all([listen(backend), free(), free(), free()])
@@ -128,7 +128,7 @@ ${extra}- name: turn
   }
 
   function publish(event: number): void {
-    for (const answer of answers) answer.write(`data: ${event}\n\n`)
+    for (const answer of responses) answer.write(`data: ${event}\n\n`)
     const frame = frameOf(TEXT, Buffer.from(String(event)))
     for (const socket of peer.sockets) socket.write(frame)
   }
@@ -145,7 +145,7 @@ ${extra}- name: turn
   it('none is cut, and each gets every event in order', async () => {
     for (let i = 0; i < EVENT_STREAMS; i++) openEvents()
     for (let i = 0; i < WEBSOCKETS; i++) openSocket()
-    await until('all to be open', () => answers.size === EVENT_STREAMS)
+    await until('all to be open', () => responses.size === EVENT_STREAMS)
     await until('all to be open', () => peer.sockets.size === WEBSOCKETS)
     let published = 0
     for (let turn = 1; turn <= RELOADS; turn++) {
@@ -166,7 +166,7 @@ ${extra}- name: turn
     const expected = Array.from({ length: published }, (_, i) => i).join()
     const wrong = streams.filter(({ events }) => events.join() !== expected)
     assert.equal(wrong.length, 0)
-    assert.equal(answers.size + peer.sockets.size, EVENT_STREAMS + WEBSOCKETS)
+    assert.equal(responses.size + peer.sockets.size, EVENT_STREAMS + WEBSOCKETS)
   })
 
   it('clients can still speak, and what they leave is cleared away', async () => {
@@ -178,7 +178,7 @@ ${extra}- name: turn
       sockets.every(({ events }, i) => events.length === (counts[i] as number) + 1),
     )
     for (const { socket } of streams) socket.destroy()
-    await until('the backends to be free', () => answers.size + peer.sockets.size === 0)
+    await until('the backends to be free', () => responses.size + peer.sockets.size === 0)
     await until('the gateway to be free', async () => {
       const text = await running.metrics()
       return !/^portcullis_requests_active\S* [1-9]/m.test(text)

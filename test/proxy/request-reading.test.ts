@@ -32,7 +32,7 @@ const startBackend = () =>
     if (isWhole) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
   })
 
-const statusOf = (answer: string) => Number(answer.slice(9, 12))
+const statusOf = (response: string) => Number(response.slice(9, 12))
 
 const get = (target: string, ...lines: readonly string[]) =>
   `GET ${target} HTTP/1.1\r\nHost: a\r\n${lines.map((line) => `${line}\r\n`).join('')}Connection: close\r\n\r\n`
@@ -70,9 +70,9 @@ describe('adjacent slashes', () => {
     if (target.startsWith('/')) {
       it(`the same over HTTP/2: ${target}`, async () => {
         const client = clientOf('h2', gateway.port)
-        const answer = await client.ask({ path: target })
+        const response = await client.ask({ path: target })
         client.close()
-        assert.equal(answer.status, 403)
+        assert.equal(response.status, 403)
       })
     }
   }
@@ -117,10 +117,10 @@ describe('headers with underscores', () => {
     it(`${settings || 'by default'}, ${rule}: ${headers.join(', ')} gets ${status}`, async () => {
       const backend = await startBackend()
       const gateway = await governRaw(settings, rule, backend)
-      const answer = await exchange(gateway.port, get('/', ...headers))
+      const response = await exchange(gateway.port, get('/', ...headers))
       await gateway.close()
       backend.close()
-      assert.equal(statusOf(answer), status)
+      assert.equal(statusOf(response), status)
       const names = [...backend.received.join('').matchAll(/^(x[-_](?!request)\w+):/gim)]
       assert.deepEqual(
         names.map(([, name]) => name?.toLowerCase()),
@@ -188,10 +188,10 @@ describe('trailers of requests', () => {
     it(`${settings || 'by default'}: ${reached.join() || 'none'} reaches the backend`, async () => {
       const backend = await startBackend()
       const gateway = await governRaw(settings, rule, backend)
-      const answer = await exchange(gateway.port, post)
+      const response = await exchange(gateway.port, post)
       await gateway.close()
       backend.close()
-      assert.equal(statusOf(answer), 200)
+      assert.equal(statusOf(response), 200)
       const [, trailers = ''] = backend.received.join('').split(/\r\n0\r\n/)
       assert.deepEqual(
         [...trailers.matchAll(/^([\w-]+):/gm)].map(([, name]) => name?.toLowerCase()),

@@ -8,12 +8,12 @@ import { startWhole, until } from './whole-gateway.ts'
 const opened: (() => unknown)[] = []
 after(() => Promise.all(opened.map((close) => close())))
 
-const answer = (status: number, ...lines: readonly string[]) =>
+const response = (status: number, ...lines: readonly string[]) =>
   `HTTP/1.1 ${status} X\r\n${lines.map((line) => `${line}\r\n`).join('')}content-length: 4\r\n\r\ndone`
-const OK = answer(200)
-const BUSY = answer(503)
-const LIMITED = answer(429)
-const LATER = answer(200, 'X-Later: yes')
+const OK = response(200)
+const BUSY = response(503)
+const LIMITED = response(429)
+const LATER = response(200, 'X-Later: yes')
 
 const GET = 'GET /a HTTP/1.1\r\nhost: x\r\n\r\n'
 const POST = 'POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\nbody'
@@ -61,7 +61,7 @@ describe('retry', () => {
     ['the same, 504 not among the codes', 'codes: [503]', ['silence', OK], GET, 504, 1],
     ['condition true', 'condition: response.code == 429', [LIMITED, OK], GET, 200, 2],
     ['condition true, a body', 'condition: response.code == 429', [LIMITED, OK], POST, 200, 2],
-    ['condition false', 'condition: response.code == 429', [answer(500), OK], GET, 500, 1],
+    ['condition false', 'condition: response.code == 429', [response(500), OK], GET, 500, 1],
     [
       'condition false, a status of codes',
       'condition: response.code == 429',
@@ -100,7 +100,7 @@ describe('retry', () => {
     })
   }
 
-  it('why is counted, and the log tells of the last answer', async () => {
+  it('why is counted, and the log tells of the last response', async () => {
     const own = await start('{ backoff: 1ms, condition: response.code == 429 }', [LIMITED, OK])
     await exchange(own.port, GET, 'done')
     await until('the record', () => own.gateway.lines.some(({ code }) => code === 200))
@@ -109,7 +109,7 @@ describe('retry', () => {
   })
 
   it('a condition reads the status of gRPC', async () => {
-    const answers = [answer(200, 'grpc-status: 14'), answer(200, 'grpc-status: 0')]
+    const answers = [response(200, 'grpc-status: 14'), response(200, 'grpc-status: 0')]
     const own = await start('{ backoff: 1ms, condition: response.grpcStatus == 14 }', answers)
     const client = clientOf('h2', own.port)
     const { headers } = await client.ask({})

@@ -75,9 +75,9 @@ ${config}`
   const ask = (port: number, path: string) => fetch(`http://127.0.0.1:${port}${path}`)
   const status = (path: string) =>
     ask(ready, path).then(
-      async (answer) => {
-        await answer.text()
-        return answer.status
+      async (response) => {
+        await response.text()
+        return response.status
       },
       () => 0,
     )
@@ -93,7 +93,7 @@ ${config}`
     child.kill('SIGKILL')
     throw error
   })
-  const metrics = () => ask(stats, '/metrics').then((answer) => answer.text())
+  const metrics = () => ask(stats, '/metrics').then((response) => response.text())
   const metric = async (series: string) => seriesValue(await metrics(), series)
   const pid = child.pid as number
   return {

@@ -9,7 +9,7 @@ const SMUGGLED = 'GET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n'
 const opened: { close: () => unknown }[] = []
 after(() => Promise.all(opened.map((own) => own.close())))
 
-/** What the client is answered, and what the upstream saw, as request lines and bodies. */
+/** What the client gets, and what the upstream saw, as request lines and bodies. */
 async function through(request: string) {
   const upstream = await startEcho(OK)
   const paths: string[] = []

@@ -52,7 +52,7 @@ ${route('whole', '{ request: 250ms, backendRequest: 5s }')}
     ['/all-off', 200],
     ['/whole', 504],
   ] as const) {
-    it(`an answer after 700 ms on ${path} is ${code}`, async () => {
+    it(`a response after 700 ms on ${path} is ${code}`, async () => {
       const text = await exchange(
         port,
         `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`,

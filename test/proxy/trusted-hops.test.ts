@@ -82,14 +82,14 @@ describe('trusted hops', () => {
   it('streams of one connection have each their own', async () => {
     const client = clientOf('h2', gateway.port)
     const lists = ['10.0.0.7, 10.0.0.2', '10.6.6.6, 10.0.0.2', undefined, '10.0.0.8, 10.0.0.2']
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       lists.map((list) => {
         const headers = list === undefined ? {} : { 'x-forwarded-for': list }
         return client.ask({ headers })
       }),
     )
     client.close()
-    const reported = answers.map(({ status, body }) => (status === 200 ? String(body) : status))
+    const reported = responses.map(({ status, body }) => (status === 200 ? String(body) : status))
     assert.deepEqual(reported, [
       '10.0.0.7 127.0.0.1',
       403,

@@ -92,7 +92,7 @@ routes:
     }
   })
 
-  it('is CONNECT there, without the key, and 101 with its answer here', async () => {
+  it('is CONNECT there, without the key, and 101 with its response here', async () => {
     const text = await exchange(port, HANDSHAKE, '\r\n\r\n')
     assert.match(text, /^HTTP\/1.1 101 /)
     assert.match(text, /^upgrade: websocket\r$/im)
@@ -115,11 +115,11 @@ routes:
     })
     assert.equal(socket.protocol, 'chat')
     for (const message of ['hello', 'x'.repeat(300_000)]) {
-      const answer = new Promise((resolve) =>
+      const response = new Promise((resolve) =>
         socket.addEventListener('message', ({ data }) => resolve(data), { once: true }),
       )
       socket.send(message)
-      assert.equal(await answer, message)
+      assert.equal(await response, message)
     }
     const closed = new Promise<CloseEvent>((resolve) => socket.addEventListener('close', resolve))
     socket.close(1000, 'bye')
@@ -209,11 +209,11 @@ routes:
     const mask = Buffer.from([1, 2, 3, 4])
     for (const length of [5, 300_000]) {
       const message = Buffer.alloc(length, 'm')
-      const answer = Promise.withResolvers<Buffer>()
-      const read = frameReader(({ payload }) => answer.resolve(payload))
+      const response = Promise.withResolvers<Buffer>()
+      const read = frameReader(({ payload }) => response.resolve(payload))
       stream.on('data', read)
       stream.write(frameOf(TEXT, message, mask))
-      assert.deepEqual(await answer.promise, message)
+      assert.deepEqual(await response.promise, message)
       stream.off('data', read)
     }
     stream.resume()

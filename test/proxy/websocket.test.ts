@@ -190,7 +190,7 @@ routes:
       socket.destroy()
     })
 
-    it('CLOSE is answered, then the connection ends on both sides', async () => {
+    it('CLOSE gets a response, then the connection ends on both sides', async () => {
       const { socket, frames, isClosed } = await open()
       socket.write(frameOf(CLOSE, Buffer.from([3, 232]), MASK))
       await until('the end', isClosed)

@@ -11,7 +11,7 @@ import { serveModel, serveTools } from './model-and-tools.ts'
 import { type Ports, startTraffic, type Tally } from './traffic.ts'
 
 /*
- * Mixed traffic for SOAK_SECONDS (600): memory must be flat after a warm-up, every answer right, and
+ * Mixed traffic for SOAK_SECONDS (600): memory must be flat after a warm-up, every response right, and
  * what was opened must be gone when the clients are. Ends with a line of counts, as suites do.
  */
 
@@ -57,19 +57,19 @@ async function soak(running: Running, ports: Ports, config: (turn: number) => st
   passed++
 }
 
-const answers = new Set<ServerResponse>()
+const responses = new Set<ServerResponse>()
 
 function startBackend(): Server {
   let event = 0
   setInterval(() => {
     event++
-    for (const answer of answers) answer.write(`data: ${event}\n\n`)
+    for (const answer of responses) answer.write(`data: ${event}\n\n`)
   }, 200).unref()
   return createServer((request, response) => {
     if (request.url === '/events') {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
-      answers.add(response)
-      response.on('close', () => answers.delete(response))
+      responses.add(response)
+      response.on('close', () => responses.delete(response))
     } else if (request.url === '/chunks') {
       for (let i = 0; i < 10; i++) response.write(`chunk ${i}\n`)
       response.end()

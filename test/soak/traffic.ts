@@ -62,7 +62,7 @@ const keepAlive: Kind = async ({ plain }, tally, isOver) => {
   socket.destroy()
 }
 
-/** All that comes until an answer with a length is whole. */
+/** All that comes until a response with a length is whole. */
 function answer(socket: Socket, request: string): Promise<string> {
   return new Promise((resolve) => {
     let text = ''
@@ -107,8 +107,8 @@ async function sessions(url: string, kind: string, tally: Tally, isOver: () => b
     session.on('error', () => {})
     for (let i = 0; i < 50 && !isOver(); i++) {
       const all = [0, 1, 2, 3].map((at) => askHttp2(session, { path: at === 0 ? '/chunks' : '/a' }))
-      const answers = await Promise.allSettled(all)
-      for (const own of answers) {
+      const responses = await Promise.allSettled(all)
+      for (const own of responses) {
         const isRight = own.status === 'fulfilled' && own.value.status === 200
         note(tally, kind, isRight, JSON.stringify(own))
       }

@@ -115,7 +115,7 @@ function withRequirement(requirement: Requirement): Model {
       const taken = reach.streams.get(door)
       const text = taken === undefined ? requirement.text : `!(${taken}) || (${requirement.text})`
       const own = required({ ...place, policy: INVARIANT }, { ...requirement, text })
-      return { ...listener, policies: [...listener.policies, own] }
+      return attach(listener, own)
     }),
   }))
   const routes = to.routes.map((route, index) => {
@@ -139,7 +139,11 @@ function ruleWith(rule: RouteRule, requirement: Requirement): RouteRule {
     { kind: ruleKind(form.section), section: form.section, level: 'route', policy },
     requirement,
   )
-  return { ...rule, policies: [...rule.policies, own] }
+  return attach(rule, own)
+}
+
+function attach<T extends { readonly policies: readonly Attached[] }>(place: T, own: Attached): T {
+  return { ...place, policies: [...place.policies, own] }
 }
 
 /** No policy of a file can have this name. */

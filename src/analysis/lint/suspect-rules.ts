@@ -120,12 +120,8 @@ function count(counts: Map<AuthorizationRule, number>, rule: AuthorizationRule, 
 function isSameAround(before: Model, now: Model): boolean {
   if (before.frontend !== now.frontend || before.gateways !== now.gateways) return false
   if (before.backends === now.backends) return true
-  const [old, young] = [new Set(before.backends), new Set(now.backends)]
-  const changed = [
-    ...before.backends.filter((backend) => !young.has(backend)),
-    ...now.backends.filter((backend) => !old.has(backend)),
-  ]
-  return changed.every((backend) =>
+  const { gone, come } = differenceOf(before.backends, now.backends)
+  return [...gone, ...come].every((backend) =>
     [backend, ...partsOf(backend)].every(({ policies }) => policies.length === 0),
   )
 }
@@ -143,16 +139,16 @@ function* lookAtAll(model: Model): Generator<void, Looked> {
 
 /** Gateways and listeners, without the routes behind them. */
 function lookAround(model: Model): Around {
-  const { frontend } = model
+  const reach = new Reach(model)
   const found: Found = { suspects: new Set(), cleared: new Set() }
   const read = wordingReader()
   const listeners: HttpListener[] = []
   let isOfAll = false
-  for (const { gateway, listener } of new Reach(model).listeners()) {
+  for (const { gateway, listener } of reach.listeners()) {
     const isHttp = listener.protocol === 'HTTP' || listener.protocol === 'HTTPS'
     const above = new Set<string>()
     const clears = isHttp ? decidesAtListener : decidesConnections
-    for (const policies of [frontend, gateway.policies, listener.policies]) {
+    for (const policies of reach.listsAround({ gateway, listener })) {
       if (look(read, policies, above, clears, found)) isOfAll = true
       noteSet(policies, above)
     }

@@ -33,7 +33,7 @@ export class Substitution {
     return types.map(rename)
   }
 
-  /** Runs `attempt`; what it bound is forgotten where it answers false. */
+  /** Runs `attempt`; what it bound is forgotten if it returns false. */
   tentatively(attempt: () => boolean): boolean {
     const before = this.#trail.length
     if (attempt()) return true

@@ -7,7 +7,7 @@ import * as runtime from './runtime.ts'
 
 type Maybe = Value | undefined
 
-/** One turn's verdict: go on, or stop with the loop's answer. */
+/** One turn's verdict: go on, or stop with the loop's result. */
 const NEXT: unique symbol = Symbol('next')
 
 /** Runs `turn` for each element with the macro's variables set; undefined where it cannot. */

@@ -21,7 +21,7 @@ import { ABSENT, trace } from './trace.ts'
 
 /**
  * The back end for processes that may not generate code: a function for each term. The same three
- * writers as ./source.ts, answering functions instead of text.
+ * writers as ./source.ts, returning functions instead of text.
  */
 export function closePredicate(term: Term, budget: number, metered: boolean): Predicate {
   const test = truth(term)

@@ -19,7 +19,7 @@ export function isProperty(operand: Term, name: string): boolean {
   if (!isKnown(operand)) return false
   if (type.kind === 'struct') return true
   if (type.kind === 'map') return type.plain === true && !OBJECT_NAMES.has(name)
-  // An array would answer '0' with its first element, and a string with its first character.
+  // An array would give for '0' its first element, and a string with its first character.
   return type.kind === 'json' && !JSON_NAMES.has(name) && !/^[0-9]/.test(name)
 }
 
@@ -48,7 +48,7 @@ export function isIdentity(constant: Value, other: Term): boolean {
   return false
 }
 
-/** A Set answers `x in [...]` where `===` decides each element. */
+/** A Set decides `x in [...]` where `===` decides each element. */
 export function memberSet(element: Term, container: Term): Set<Value> | undefined {
   if (container.kind !== 'constant' || !Array.isArray(container.value)) return undefined
   const values = container.value as readonly Value[]

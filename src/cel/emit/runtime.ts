@@ -11,7 +11,7 @@ import { beginsWith, finishesWith, holdsText, isAmong, isSameText } from '../val
 import type { Value } from '../values/value.ts'
 
 /**
- * What both back ends call. Arguments may be undefined (CEL's error), and then so is the answer,
+ * What both back ends call. Arguments may be undefined (CEL's error), and then so is the result,
  * but where said otherwise.
  */
 
@@ -133,12 +133,12 @@ export function endMap(entries: [Value, Value][]): Maybe {
   return LiteralMap.of(entries)
 }
 
-/** optMap's answer. */
+/** optMap's result. */
 export function some(value: Maybe): Maybe {
   return value === undefined ? undefined : new Optional(value)
 }
 
-/** optFlatMap's answer. */
+/** optFlatMap's result. */
 export function flat(value: Maybe): Maybe {
   return value === undefined || value instanceof Optional ? value : fail('no such overload')
 }

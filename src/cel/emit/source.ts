@@ -21,7 +21,7 @@ import { writeLoop } from './source-loops.ts'
 import { isAbsenceAlone } from './trace.ts'
 
 /**
- * Three mutually recursive writers, each answering a JavaScript expression:
+ * Three mutually recursive writers, each returning a JavaScript expression:
  * `value` the CEL value, undefined for an error; `truth` whether it is definitely true; `falsity`
  * whether it is definitely false. Errors are neither, so `truth` and `falsity` need no error
  * values, and `&&`, `||` and `!` absorb errors exactly as CEL says.

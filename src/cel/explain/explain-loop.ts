@@ -6,7 +6,7 @@ import { fuel } from '../values/fuel.ts'
 import { show } from '../values/show.ts'
 import type { Value } from '../values/value.ts'
 import type { Explainer } from './explain.ts'
-import { answer, broken, type Explanation, failed, OVER_BOUND } from './explanation.ts'
+import { broken, type Explanation, evaluated, failed, OVER_BOUND } from './explanation.ts'
 
 /** Elements beyond these are evaluated, but not kept. */
 const MAX_KEPT = 20
@@ -38,7 +38,7 @@ export function explainLoop(explainer: Explainer, term: LoopTerm, range: Explana
     if (error !== undefined) return { ...error, term, parts: kept }
   }
   const value = outcome.end()
-  if (value !== undefined) return answer(term, value, kept)
+  if (value !== undefined) return evaluated(term, value, kept)
   return outcome.error === undefined
     ? broken(term, failure.reason, kept)
     : failed(term, [...kept, outcome.error])

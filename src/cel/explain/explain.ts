@@ -14,11 +14,11 @@ import { Struct } from '../values/struct.ts'
 import type { Value } from '../values/value.ts'
 import { explainLoop } from './explain-loop.ts'
 import {
-  answer,
   broken,
   type Cause,
   CUT,
   type Explanation,
+  evaluated,
   failed,
   OVER_BOUND,
 } from './explanation.ts'
@@ -71,18 +71,18 @@ export class Explainer {
     if (this.#effort !== undefined && (this.#effort.left -= PART) < 0) return this.#cut(term)
     switch (term.kind) {
       case 'constant':
-        return answer(term, term.value, [])
+        return evaluated(term, term.value, [])
       case 'invalid':
         return broken(term, term.reason, [])
       case 'variable': {
         const value = this.#variable(term.name)
-        return value === undefined ? unset(term, term.name) : answer(term, value, [])
+        return value === undefined ? unset(term, term.name) : evaluated(term, value, [])
       }
       case 'local': {
         const value = this.frame[term.slot]
         return value === undefined
           ? broken(term, `${term.name} is an error`, [])
-          : answer(term, value, [])
+          : evaluated(term, value, [])
       }
       case 'field':
         return this.#field(term)
@@ -110,7 +110,7 @@ export class Explainer {
         return this.#logic(term, term.kind === 'or')
       case 'not': {
         const operand = this.explain(term.operand)
-        if (typeof operand.value === 'boolean') return answer(term, !operand.value, [operand])
+        if (typeof operand.value === 'boolean') return evaluated(term, !operand.value, [operand])
         return operand.value === undefined
           ? failed(term, [operand])
           : broken(term, 'not a bool', [operand])
@@ -139,7 +139,7 @@ export class Explainer {
         const body = this.explain(term.body)
         return body.value === undefined
           ? failed(term, [bound, body])
-          : answer(term, body.value, [bound, body])
+          : evaluated(term, body.value, [bound, body])
       }
       case 'optMap':
         return this.#optMap(term)
@@ -168,7 +168,8 @@ export class Explainer {
     if (operand.value === undefined) return failed(term, [operand])
     const isHost = term.operand.type.kind === 'struct' && isKnown(term.operand)
     if (term.access === 'test') {
-      if (isHost) return answer(term, hostField(operand.value, term.field) !== undefined, [operand])
+      if (isHost)
+        return evaluated(term, hostField(operand.value, term.field) !== undefined, [operand])
       return computed(term, [operand], ([value]) => runtime.testField(value, term.field))
     }
     if (term.access === 'optional') {
@@ -177,7 +178,7 @@ export class Explainer {
     const value = isHost
       ? hostField(operand.value, term.field)
       : runtime.getField(operand.value, term.field)
-    if (value !== undefined) return answer(term, value, [operand])
+    if (value !== undefined) return evaluated(term, value, [operand])
     const path = pathOf(term)
     if (path === undefined) return broken(term, failure.reason, [operand], failure.detail)
     if (isHost) return { ...unset(term, path), parts: [operand] }
@@ -197,8 +198,8 @@ export class Explainer {
         ? this.aside(() => this.explain(term.right))
         : this.explain(term.right)
     const parts = [left, right]
-    if (parts.some((part) => part.value === decisive)) return answer(term, decisive, parts)
-    if (parts.every((part) => part.value === !decisive)) return answer(term, !decisive, parts)
+    if (parts.some((part) => part.value === decisive)) return evaluated(term, decisive, parts)
+    if (parts.every((part) => part.value === !decisive)) return evaluated(term, !decisive, parts)
     return parts.some((part) => part.value === undefined)
       ? failed(term, parts)
       : broken(term, 'not a bool', parts)
@@ -227,7 +228,7 @@ export class Explainer {
     const branch = this.explain(condition.value ? term.whenTrue : term.whenFalse)
     return branch.value === undefined
       ? failed(term, [condition, branch])
-      : answer(term, branch.value, [condition, branch])
+      : evaluated(term, branch.value, [condition, branch])
   }
 
   #loop(term: LoopTerm): Explanation {
@@ -240,7 +241,7 @@ export class Explainer {
     const target = this.explain(term.target)
     if (target.value === undefined) return failed(term, [target])
     if (!(target.value instanceof Optional)) return broken(term, 'not an optional', [target])
-    if (target.value.value === undefined) return answer(term, Optional.none, [target])
+    if (target.value.value === undefined) return evaluated(term, Optional.none, [target])
     this.frame[term.local.slot] = target.value.value
     const body = this.explain(term.body)
     const wrap = term.flat ? runtime.flat : runtime.some
@@ -252,7 +253,7 @@ export class Explainer {
     if (target.value === undefined) return failed(term, [target])
     if (!(target.value instanceof Optional)) return broken(term, 'not an optional', [target])
     const { value } = target.value
-    if (value !== undefined) return answer(term, term.unwraps ? value : target.value, [target])
+    if (value !== undefined) return evaluated(term, term.unwraps ? value : target.value, [target])
     const other = this.explain(term.other)
     return computed(term, [target, other], ([, instead]) =>
       term.unwraps ? instead : runtime.flat(instead),
@@ -264,16 +265,17 @@ export class Explainer {
     for (const choice of term.choices) {
       const part = this.explain(choice)
       parts.push(part)
-      if (part.value !== undefined && part.value !== null) return answer(term, part.value, parts)
+      if (part.value !== undefined && part.value !== null) return evaluated(term, part.value, parts)
     }
-    if (parts.some((part) => part.value === null)) return answer(term, null, parts)
+    if (parts.some((part) => part.value === null)) return evaluated(term, null, parts)
     return { term, value: undefined, cause: parts.at(-1)?.cause, parts }
   }
 
   #default(term: CoalesceTerm): Explanation {
     const [wanted, other] = term.choices as [Term, Term]
     const first = this.explain(wanted)
-    if (first.value !== undefined && first.value !== null) return answer(term, first.value, [first])
+    if (first.value !== undefined && first.value !== null)
+      return evaluated(term, first.value, [first])
     if (first.value === undefined && !isAbsent(first)) return failed(term, [first])
     const parts = [first, this.explain(other)]
     const { value, cause } = parts[1] as Explanation
@@ -316,7 +318,7 @@ function computed(
   const value = compute(parts.map((part) => part.value))
   return value === undefined
     ? broken(term, failure.reason, parts, failure.detail)
-    : answer(term, value, parts)
+    : evaluated(term, value, parts)
 }
 
 function hasMembers(value: Value): boolean {

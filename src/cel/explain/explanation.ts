@@ -25,7 +25,7 @@ export type Cause =
       readonly isCut?: true
     }
 
-export function answer(term: Term, value: Value, parts: readonly Explanation[]): Explanation {
+export function evaluated(term: Term, value: Value, parts: readonly Explanation[]): Explanation {
   return { term, value, cause: undefined, parts }
 }
 

@@ -13,7 +13,7 @@ import type { Value } from '../values/value.ts'
 // Reading members. Plain objects show their own keys alone and structs their declared fields, so
 // that names which JavaScript puts everywhere (`constructor`, `__proto__`, `length`) mean nothing.
 
-/** `value.field`. On an optional it answers an optional: none where the field is absent. */
+/** `value.field`. On an optional it returns an optional: none where the field is absent. */
 export function select(value: Value, field: string): Value | undefined {
   if (isPlainObject(value)) {
     const member = Object.hasOwn(value, field) ? value[field] : undefined

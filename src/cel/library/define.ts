@@ -15,7 +15,7 @@ export interface FunctionDeclaration {
 
 /**
  * One signature and its code. `call` gets values of exactly the declared types (never undefined)
- * and answers a value of the result type, or `fail(reason)`. It must not throw, and must be pure
+ * and returns a value of the result type, or `fail(reason)`. It must not throw, and must be pure
  * unless it says otherwise.
  */
 export interface Overload {

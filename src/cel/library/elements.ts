@@ -39,7 +39,7 @@ export class Elements {
     return value instanceof Ip && this.#isOneOf(value, this.#keys as Iterable<Value>)
   }
 
-  /** The answers of `has` are no longer to be trusted: there was too much to compare. */
+  /** What `has` returns is no longer to be trusted: there was too much to compare. */
   get exhausted(): boolean {
     return this.#compared > MAX_COMPARISONS
   }

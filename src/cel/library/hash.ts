@@ -9,7 +9,7 @@ import { sha256 } from './hash-sha256.ts'
 type Digest = (bytes: Uint8Array) => Uint8Array
 
 /**
- * Digests of bytes, or of a string's UTF-8: `hash.sha256` answers bytes and `sha256.encode` hex.
+ * Digests of bytes, or of a string's UTF-8: `hash.sha256` returns bytes and `sha256.encode` hex.
  * They are computed here since the platforms' own are not synchronous in browsers. MD5 and SHA-1
  * are for what others chose to identify by them; they protect nothing.
  */

@@ -30,7 +30,7 @@ export const JSON_LIBRARY = defineLibrary('json', [
 function read(text: string): Value | undefined {
   const ledger = currentLedger()
   charge(1 + (text.length >> 8))
-  return answerOf(ledger.document(text, () => readDocument(text, ledger)))
+  return resultOf(ledger.document(text, () => readDocument(text, ledger)))
 }
 
 function readBytes(bytes: Uint8Array): Value | undefined {
@@ -43,7 +43,7 @@ function readBytes(bytes: Uint8Array): Value | undefined {
       ? failed(failure.reason, failure.detail, true)
       : readDocument(text, ledger)
   })
-  return answerOf(document)
+  return resultOf(document)
 }
 
 function readDocument(text: string, { reading, maxJsonSize }: Ledger): Document<Value> {
@@ -58,7 +58,7 @@ function failed(reason: string, detail: unknown, isOverBound: boolean): Document
   return { value: undefined, reason, detail, isOverBound }
 }
 
-function answerOf({ value, reason, detail, isOverBound }: Document<Value>): Value | undefined {
+function resultOf({ value, reason, detail, isOverBound }: Document<Value>): Value | undefined {
   if (value !== undefined) return value
   return isOverBound ? unreadable(reason, detail) : fail(reason, detail)
 }

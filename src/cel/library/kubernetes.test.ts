@@ -191,7 +191,7 @@ describe('any of these calls', () => {
   )
   const given = fc.record({ x: fc.oneof(texts, fc.constant(1)), y: texts, p: fc.boolean() })
 
-  it('have one answer, whatever runs them', async () => {
+  it('have one result, whatever runs them', async () => {
     const generator = await freshGenerator()
     const expressions = calls.map((text) => compile(text, wide).expression)
     fc.assert(
@@ -284,7 +284,7 @@ describe('what any text costs', () => {
     assert.equal(expression?.evaluate()({ x: `/${long}` } as Record<string, Value>), undefined)
   })
 
-  it('is nothing but an answer or an error', () => {
+  it('is nothing but a value or an error', () => {
     const piece = fc.constantFrom(...'http:// / [ ] : @ % %25 ? # a é 1 . - + e Ki v'.split(' '))
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {

@@ -62,8 +62,8 @@ export const MATH = defineLibrary('math', [
 ])
 
 /**
- * Numbers, any mix of types, or one list of them. The first of equal ones is the answer. Numbers
- * of one type have overloads of their own, so that the type of the answer is known.
+ * Numbers, any mix of types, or one list of them. The first of equal ones is the result. Numbers
+ * of one type have overloads of their own, so that the type of the result is known.
  */
 function extreme(name: string, sign: 1 | -1): FunctionDeclaration {
   const call = (...args: readonly Value[]) => {
@@ -90,7 +90,7 @@ function furthest(numbers: readonly Value[], sign: 1 | -1): Value | undefined {
       return fail('no such overload')
     }
     const order = found === undefined ? sign : (compare(number, found) as number)
-    // NaN has no place among numbers: the answer must not depend on where it stands.
+    // NaN has no place among numbers: the result must not depend on where it stands.
     if (Number.isNaN(order)) return fail('NaN cannot be ordered')
     if (sign * order > 0) found = number
   }

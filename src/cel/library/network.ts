@@ -4,7 +4,7 @@ import { type Ip, parseIp } from '../values/ip.ts'
 import { defineLibrary, fn, global, method, type Overload } from './define.ts'
 
 /**
- * Addresses and ranges, with the names and answers of cel-go's network extension, which are those
+ * Addresses and ranges, with the names and results of cel-go's network extension, which are those
  * of Kubernetes. Texts are read strictly: no zones, no IPv4-mapped IPv6, no leading zeros.
  */
 export const NETWORK = defineLibrary('network', [

@@ -31,7 +31,7 @@ export {
   sizeOf,
 } from './access.ts'
 
-// The operators for operands whose types are known only when they run. Each answers undefined,
+// The operators for operands whose types are known only when they run. Each returns undefined,
 // with a reason, for operands that it does not take: CEL converts nothing on its own.
 
 export function add(a: Value, b: Value): Value | undefined {

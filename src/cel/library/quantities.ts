@@ -53,7 +53,7 @@ function sign(quantity: Quantity): number {
   return quantity.sign
 }
 
-/** Whether `asInteger` answers. */
+/** Whether `asInteger` has a result. */
 function isInteger(quantity: Quantity): boolean {
   return quantity.isWhole && int(quantity.nanos / UNIT) !== undefined
 }

@@ -106,7 +106,7 @@ function boundsOf(sets: readonly (readonly number[])[]): Int32Array {
   return Int32Array.from(bounds).sort()
 }
 
-/** Marks the runs inside the set apart from those outside; answers the next fresh mark. */
+/** Marks the runs inside the set apart from those outside; returns the next fresh mark. */
 function refine(
   bounds: Int32Array,
   marks: Int32Array,

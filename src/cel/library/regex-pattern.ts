@@ -7,7 +7,7 @@ import { compileLiteral } from './regex-literal.ts'
 import { compileProgram, type Program } from './regex-program.ts'
 import { type Span, SpanSearch } from './regex-span.ts'
 
-/** A pattern in RE2's syntax, ready for texts. Both answer `fail` for a text that costs too much. */
+/** A pattern in RE2's syntax, ready for texts. Both return `fail` for a text that costs too much. */
 export interface Pattern {
   /** Whether it matches somewhere in the text. */
   readonly matches: (text: string) => boolean | undefined

@@ -49,7 +49,7 @@ export const TIME = defineLibrary('time', [
   getter(
     'getMilliseconds',
     ({ nanos }) => Math.floor(nanos / 1_000_000),
-    // cel-spec's test wants the milliseconds within the second; cel-go answers all of them.
+    // cel-spec's test wants the milliseconds within the second; cel-go returns all of them.
     method([DURATION], INT, (duration: Duration) => duration.milliseconds()),
   ),
 ])

@@ -45,7 +45,7 @@ function prepare([text]: readonly (Value | undefined)[]): Prepared | undefined {
   return url === undefined ? undefined : () => url
 }
 
-/** Whether `url` answers. */
+/** Whether `url` has a result. */
 function isUrl(text: string): boolean | undefined {
   const url = parseUrl(text)
   return isSpent() ? undefined : url !== undefined

@@ -111,7 +111,7 @@ interface Member {
   readonly left: readonly Conjunct[]
 }
 
-/** The conjuncts of one kind over one attribute: what one look-up can answer. */
+/** The conjuncts of one kind over one attribute: what one look-up can decide. */
 interface Group {
   readonly atom: Atom
   /** How many alternatives have a conjunct with this key. */

@@ -7,7 +7,7 @@ import { Ip } from '../values/ip.ts'
 import type { Value } from '../values/value.ts'
 
 /**
- * A conjunct that a look-up can answer for many rules at once: the value of `subject` is one of
+ * A conjunct that a look-up can decide for many rules at once: the value of `subject` is one of
  * `keys` (`equal`), holds one of them (`element`), begins with one (`prefix`), lies in one (`cidr`).
  */
 export interface Atom {

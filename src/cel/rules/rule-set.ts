@@ -34,7 +34,7 @@ export interface Deciding {
  * A rule matches only when it is definitely true: one that errors does not.
  */
 export interface RuleSet {
-  /** How many alternatives of Deny and Allow rules look-ups answer, and how many run in turn. */
+  /** How many alternatives of Deny and Allow rules look-ups decide, and how many run in turn. */
   readonly counts: Readonly<Counts>
   decide(variables: Variables): boolean
   /** Of a set of Allow rules: the one that admits, or -1. As cheap as `decide`. */

@@ -1,5 +1,5 @@
 /**
- * The reason of the latest error. Library functions answer `undefined` on error and leave the
+ * The reason of the latest error. Library functions return `undefined` on error and leave the
  * reason here: a store of two words instead of an error object, read only by explain mode, which
  * looks right after the call that failed.
  */

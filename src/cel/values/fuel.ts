@@ -21,7 +21,7 @@ export const fuel = {
 
 /**
  * A value that holds another one many times over takes longer to walk than it took to make: where
- * nothing is left, whoever walks it stops, since the answer counts no more.
+ * nothing is left, whoever walks it stops, since the result counts no more.
  */
 export function isSpent(): boolean {
   return fuel.counts && fuel.left < 0

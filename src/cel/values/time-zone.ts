@@ -71,7 +71,7 @@ function formatter(name: string): Intl.DateTimeFormat | undefined {
   }
 }
 
-// Since 1973 all clocks have changed on the minute, so that one answer serves a whole minute.
+// Since 1973 all clocks have changed on the minute, so that one result serves a whole minute.
 const WHOLE_MINUTES_SINCE = 94_694_400
 
 function zoneOf(format: Intl.DateTimeFormat): TimeZone {

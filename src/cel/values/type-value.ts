@@ -1,4 +1,4 @@
-/** What `type(x)` answers and what a type name in an expression denotes. */
+/** What `type(x)` returns and what a type name in an expression denotes. */
 export class TypeValue {
   readonly name: string
 

@@ -7,7 +7,7 @@ import { Timestamp } from './timestamp.ts'
 import { Url } from './url.ts'
 import type { Value } from './value.ts'
 
-/** Values that have one text, which `string()` answers and JSON has for them. */
+/** Values that have one text, which `string()` returns and JSON has for them. */
 type Written = Timestamp | Duration | Ip | Cidr | Url | Semver | Quantity
 
 const CLASSES = [Timestamp, Duration, Ip, Cidr, Url, Semver, Quantity]

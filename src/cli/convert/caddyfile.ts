@@ -221,9 +221,9 @@ class CaddyConversion {
     if (isDenied) policies['authorization'] = DENY_ALL
     else if (rules.length > 0) policies['authorization'] = { rules }
     if (isStripped) policies['urlRewrite'] = { path: { prefix: '/' } }
-    const answers =
+    const responds =
       backend !== undefined || 'directResponse' in policies || 'requestRedirect' in policies
-    if (!answers) policies['directResponse'] = { status: 404 }
+    if (!responds) policies['directResponse'] = { status: 404 }
     const draft = compact({
       name: this.#names.take([...hostnames.slice(0, 1), path ?? 'all'].join('-')),
       gateways,

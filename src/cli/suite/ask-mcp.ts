@@ -77,13 +77,13 @@ export function outcomeOf(
 
 /** An error of the protocol, or the challenge for a token with more scopes. */
 function isDecided(called: Seen): boolean {
-  if (called.kind !== 'answered') return false
+  if (called.kind !== 'responded') return false
   const challenge = called.headers['www-authenticate'] ?? ''
   return called.status === 200 || /error="insufficient_scope"/.test(challenge)
 }
 
 function itemsIn(seen: Seen, items: string): readonly Readonly<Record<string, unknown>>[] {
-  if (seen.kind !== 'answered' || seen.status !== 200) return []
+  if (seen.kind !== 'responded' || seen.status !== 200) return []
   // One message, or the only one in a stream.
   const text = /^data: ?(\{.*)$/m.exec(seen.body)?.[1] ?? seen.body
   try {

@@ -7,12 +7,12 @@ import type { Case } from './format.ts'
 /** What a client saw. */
 export type Seen =
   | {
-      readonly kind: 'answered'
+      readonly kind: 'responded'
       readonly status: number
       readonly headers: Readonly<Record<string, string>>
       readonly body: string
     }
-  /** No byte of an answer came. */
+  /** No byte of a response came. */
   | { readonly kind: 'closed'; readonly error: string }
   /** It is no request that could be sent. */
   | { readonly kind: 'unsent'; readonly error: string }
@@ -122,7 +122,7 @@ function send(one: Case, token: string | undefined, socket: Socket): Promise<See
     // Node gives the response to CONNECT apart, whatever its status, with the socket as its body.
     request.on('connect', (response, tunnel) => {
       tunnel.destroy()
-      resolve(answered(response, ''))
+      resolve(responded(response, ''))
     })
     request.on('timeout', () => request.destroy(new Error('no response within the time limit')))
     request.on('error', (error) => resolve({ kind: 'closed', error: error.message }))
@@ -133,15 +133,15 @@ function send(one: Case, token: string | undefined, socket: Socket): Promise<See
 async function read(response: IncomingMessage): Promise<Seen> {
   const chunks: Buffer[] = []
   for await (const chunk of response) chunks.push(chunk as Buffer)
-  return answered(response, Buffer.concat(chunks).toString())
+  return responded(response, Buffer.concat(chunks).toString())
 }
 
-function answered(response: IncomingMessage, body: string): Seen {
+function responded(response: IncomingMessage, body: string): Seen {
   const headers = Object.fromEntries(
     Object.entries(response.headersDistinct).map(([name, values]) => [
       name,
       values?.join(', ') ?? '',
     ]),
   )
-  return { kind: 'answered', status: response.statusCode ?? 0, headers, body }
+  return { kind: 'responded', status: response.statusCode ?? 0, headers, body }
 }

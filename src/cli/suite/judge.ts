@@ -28,7 +28,7 @@ function* judgeMcp({ mcp: wanted }: Expected, happened: Happened): Generator<str
   const { mcp, seen, decisions } = happened
   if (wanted === undefined || mcp === undefined || mcp.outcome === wanted) return
   const why = whyOf(403, decisions)
-  const got = mcp.outcome ?? (seen.kind === 'answered' ? `status ${seen.status}` : seen.error)
+  const got = mcp.outcome ?? (seen.kind === 'responded' ? `status ${seen.status}` : seen.error)
   yield `expected \`${wanted}\`, got ${mcp.outcome === undefined ? got : `\`${got}\``}${why === '' ? '' : `: ${why}`}`
 }
 
@@ -37,10 +37,10 @@ function* judgeResponse(
   { seen, decisions }: Happened,
 ): Generator<string> {
   const why = whyOf(status, decisions)
-  if (closed === true && seen.kind === 'answered') {
+  if (closed === true && seen.kind === 'responded') {
     yield `expected the connection to be closed, got ${seen.status}`
   }
-  if (seen.kind !== 'answered') {
+  if (seen.kind !== 'responded') {
     if (status !== undefined) {
       yield `expected ${status}, but the connection was closed: ${why === '' ? seen.error : why}`
     }

@@ -56,7 +56,7 @@ export interface SuiteOptions {
   readonly allowsNotKnown?: boolean
 }
 
-/** Answers the invariants, then runs the cases against a gateway that listens for them alone. */
+/** Proves the invariants, then runs the cases against a gateway that listens for them alone. */
 export async function runSuite(
   suite: Suite,
   file: string,

@@ -16,13 +16,13 @@ export interface Arrival {
 /** Servers in place of the backends of a configuration, one for each, on loopback. */
 export class StandIns {
   readonly arrivals: Arrival[] = []
-  readonly #answers: Suite['backends']
+  readonly #responses: Suite['backends']
   readonly #servers = new Map<string, AnyMethodServer>()
   /** Those that are servers of MCP. */
   readonly #mcp: ReadonlyMap<string, Offered>
 
-  constructor(answers: Suite['backends'], mcp: ReadonlyMap<string, Offered> = new Map()) {
-    this.#answers = answers
+  constructor(responses: Suite['backends'], mcp: ReadonlyMap<string, Offered> = new Map()) {
+    this.#responses = responses
     this.#mcp = mcp
   }
 
@@ -30,7 +30,7 @@ export class StandIns {
     const ports = new Map<string, number>()
     for (const name of names) {
       const server = new AnyMethodServer((method, ...args) => {
-        void this.#answer(name, method, ...args)
+        void this.#respond(name, method, ...args)
       })
       this.#servers.set(name, server)
       ports.set(name, await server.listen())
@@ -42,7 +42,7 @@ export class StandIns {
     for (const server of this.#servers.values()) server.close()
   }
 
-  async #answer(
+  async #respond(
     backend: string,
     method: string,
     request: IncomingMessage,
@@ -59,16 +59,16 @@ export class StandIns {
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const body = Buffer.concat(chunks).toString()
     this.arrivals.push({ backend, method, path: url, headers, body })
-    const answer = this.#answers[backend]
+    const own = this.#responses[backend]
     const offered = this.#mcp.get(backend)
-    if (offered !== undefined && (answer?.status ?? 200) === 200) {
-      const said = respondTo(body, offered, answer?.body ?? backend)
+    if (offered !== undefined && (own?.status ?? 200) === 200) {
+      const said = respondTo(body, offered, own?.body ?? backend)
       const status = method !== 'POST' ? 405 : said === undefined ? 202 : 200
-      response.writeHead(status, { 'content-type': 'application/json', ...answer?.headers })
+      response.writeHead(status, { 'content-type': 'application/json', ...own?.headers })
       response.end(said)
       return
     }
-    response.writeHead(answer?.status ?? 200, answer?.headers ?? {})
-    response.end(answer?.body ?? `${backend}\n`)
+    response.writeHead(own?.status ?? 200, own?.headers ?? {})
+    response.end(own?.body ?? `${backend}\n`)
   }
 }

@@ -26,7 +26,7 @@ export interface KubeClient {
   watch(path: string, onEvent: (event: WatchEvent) => void, signal: AbortSignal): Promise<void>
 }
 
-/** What an API server answered in place of what was asked for. */
+/** What an API server sent in place of what was asked for. */
 export class KubeError extends Error {
   readonly status: number
 

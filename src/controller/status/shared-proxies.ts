@@ -67,11 +67,11 @@ export class SharedProxies {
     statesOf: (gateway: string) => readonly ProxyState[],
   ): Promise<void> {
     const { client, controllerName, namespace, identity, uid } = this.#deps
-    const told = contentOf(controllerName, gateways, statesOf)
-    const text = canonicalJson(told)
+    const content = contentOf(controllerName, gateways, statesOf)
+    const text = canonicalJson(content)
     const name = `${identity}-proxies`
     const live = objectsOf(snapshot, 'ConfigMap').get(`${namespace}/${name}`)
-    const isEmpty = Object.keys(told.gateways).length === 0
+    const isEmpty = Object.keys(content.gateways).length === 0
     if (text === this.#written || (isEmpty && live === undefined)) return
     const owner = { apiVersion: 'v1', kind: 'Pod', name: identity, uid }
     const body = {
@@ -134,7 +134,7 @@ function contentOf(
   gateways: Iterable<string>,
   statesOf: (gateway: string) => readonly ProxyState[],
 ): Content {
-  const told: Content['gateways'] = {}
+  const byGateway: Content['gateways'] = {}
   for (const gateway of [...gateways].sort()) {
     const states = statesOf(gateway).map(({ node, outcome }) => {
       const rejected = (outcome?.rejections ?? [])
@@ -151,9 +151,9 @@ function contentOf(
         ...(rejected.length === 0 ? {} : { rejected }),
       }
     })
-    if (states.length > 0) told[gateway] = states.sort((a, b) => (a.node < b.node ? -1 : 1))
+    if (states.length > 0) byGateway[gateway] = states.sort((a, b) => (a.node < b.node ? -1 : 1))
   }
-  return { controller, gateways: told }
+  return { controller, gateways: byGateway }
 }
 
 function readContent(text: string | undefined): Content | undefined {

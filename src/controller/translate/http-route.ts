@@ -120,7 +120,7 @@ type Part<T> = { readonly value: T } | Refusal
 
 /**
  * No match at all is a match of everything. A part that is not understood matches everything,
- * too: the rule then answers 500, and nothing that it was to guard is left to other rules.
+ * too: the rule then responds with 500, and nothing that it was to guard is left to other rules.
  */
 function matchesOf<T>(
   specs: readonly T[],

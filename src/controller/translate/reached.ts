@@ -13,7 +13,7 @@ interface Entry {
   readonly reached: Reached
 }
 
-const NOTHING: ReadonlySet<string> = new Set()
+const NO_GATEWAYS: ReadonlySet<string> = new Set()
 
 /** Which policies reach which Gateways, by the parts of Models that they are attached at. */
 export class ReachedPolicies {
@@ -86,8 +86,8 @@ export class ReachedPolicies {
     map: Map<string, Map<object, string>>,
     gateway: string,
     part: object,
-    before: ReadonlySet<string> = NOTHING,
-    after: ReadonlySet<string> = NOTHING,
+    before: ReadonlySet<string> = NO_GATEWAYS,
+    after: ReadonlySet<string> = NO_GATEWAYS,
   ): boolean {
     for (const key of before) this.#delete(map, key, part)
     for (const key of after) {

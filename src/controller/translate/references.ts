@@ -49,7 +49,7 @@ export function backendName(recipe: Recipe): string {
 
 export type Resolve = (from: Party, ref: ObjectBackendRef, origin: Origin) => ResolvedRef
 
-/** What refers to nothing becomes a backend that answers 500 to its share. */
+/** What refers to nothing becomes a backend that responds with 500 to its share. */
 export function resolver(view: ClusterView, effects?: Effects): Resolve {
   return (from, ref, origin) => {
     const found = targetOf(view, from, ref)

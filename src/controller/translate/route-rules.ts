@@ -30,7 +30,7 @@ export interface ReadRoute {
   readonly route: Omit<Route, 'parents'>
   /** Of references. */
   readonly resolved: readonly Verdict[]
-  /** Of rules: one that cannot be served answers 500. */
+  /** Of rules: one that cannot be served responds with 500. */
   readonly problems: readonly Refusal[]
   readonly ruleCount: number
   readonly diagnostics: readonly Diagnostic[]

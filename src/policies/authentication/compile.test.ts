@@ -16,7 +16,7 @@ const anyOf = [
 ]
 const bearer = (text: string) => ({ headers: { authorization: `Bearer ${text}` } })
 
-/** Who it was, or what is answered. */
+/** Who it was, or the response. */
 async function said(mode: string, asked: object): Promise<string> {
   const program = programOf({
     routes: [{ policies: { authentication: { mode, anyOf } } }],

@@ -76,7 +76,7 @@ export class ExchangedTokens {
     const form = this.#formOf(subject)
     if (form === undefined) return { status: 500, detail: 'the client secret is empty' }
     const sentAt = now()
-    const answer = await ask(exchange, {
+    const response = await ask(exchange, {
       method: 'POST',
       path,
       authority: '',
@@ -85,7 +85,7 @@ export class ExchangedTokens {
       timeout,
       maxBytes: MAX_BYTES,
     })
-    const issued = readIssued(answer, subject)
+    const issued = readIssued(response, subject)
     if ('status' in issued) return issued
     const left = Math.min(issued.life ?? DEFAULT_LIFE, lifeOf(subject), MAX_LIFE)
     const until = sentAt + left - Math.min(MARGIN, left / 2)
@@ -138,12 +138,12 @@ interface Issued {
 
 /** RFC 8693 §2.2; what is not understood is no token. */
 function readIssued(
-  answer: ServiceResponse | NoResponse,
+  response: ServiceResponse | NoResponse,
   subject: string,
 ): Issued | ExchangeFailure {
-  if ('failure' in answer) return { status: 503, detail: `token endpoint: ${answer.failure}` }
-  const { status } = answer
-  const body = jsonOf(answer.body)
+  if ('failure' in response) return { status: 503, detail: `token endpoint: ${response.failure}` }
+  const { status } = response
+  const body = jsonOf(response.body)
   if (status >= 400 && status < 500 && status !== 429) {
     const error = typeof body?.['error'] === 'string' ? body['error'] : ''
     // The gateway's own mistakes are not the client's.

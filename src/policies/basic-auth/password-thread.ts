@@ -35,7 +35,7 @@ class PasswordThread {
     worker.on('error', () => {})
     worker.on('exit', () => {
       this.#worker = undefined
-      for (const answer of this.#waiting.values()) answer(undefined)
+      for (const settle of this.#waiting.values()) settle(undefined)
       this.#waiting.clear()
     })
     return worker

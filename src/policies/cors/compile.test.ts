@@ -54,7 +54,7 @@ describe('cors: which origins are allowed', () => {
   it('none allows nobody', () => assert.equal(compileOrigins([])(APP), false))
 })
 
-describe('cors: preflights are answered without a backend', () => {
+describe('cors: preflights get a response without a backend', () => {
   for (const [what, cors, headers, expected] of [
     [
       'what is listed',
@@ -169,7 +169,7 @@ describe('cors: other requests go on, and answers get the headers', () => {
     })
   }
 
-  it('each origin gets its own answer, and the same edit each time', async () => {
+  it('each origin gets its own response, and the same edit each time', async () => {
     const program = corsOf({ allowOrigins: ['https://*.example.com'] })
     const edit = async (origin: string) => {
       return (await decide(program, { headers: { origin } })).exchange.responseEdit

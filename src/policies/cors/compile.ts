@@ -7,7 +7,7 @@ import type { Cors } from './schema.ts'
 
 type Field = readonly [name: string, value: string]
 
-/** Whoever sets this policy answers for the headers: what the backend says of them is dropped. */
+/** Whoever sets this policy is responsible for the headers: what the backend says of them is dropped. */
 const OWN: readonly string[] = [
   'access-control-allow-origin',
   'access-control-allow-credentials',
@@ -51,7 +51,7 @@ function compileEdits(
   isAllowed: (origin: string) => boolean,
 ): (origin: string | undefined, after: HeaderEdit) => HeaderEdit {
   const exposed = listed(exposeHeaders, allowCredentials, undefined)
-  // Without it a cache would give one origin's answer to another.
+  // Without it a cache would give one origin's response to another.
   const vary = isPublic ? [] : [VARY_BY_ORIGIN]
   const foreign = new HeaderEdit(OWN, vary)
   const allowed = (origin: string) =>

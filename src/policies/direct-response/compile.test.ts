@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { decide, headersOf, programOf } from '../../../test/program/models.ts'
 
-async function answer(policy: object, url = '/') {
+async function response(policy: object, url = '/') {
   const program = programOf({ routes: [{ policies: { directResponse: policy }, backends: [] }] })
   const { reply } = await decide(program, { url })
   assert.ok(reply)
@@ -37,20 +37,20 @@ describe('directResponse', () => {
     ['a body without a value', { status: 200, bodyExpression: 'jwt.sub' }, 500, '', ''],
   ] as const) {
     it(what, async () => {
-      const { reply } = await answer(policy)
+      const { reply } = await response(policy)
       assert.deepEqual([reply.status, reply.body, reply.contentType], [status, body, contentType])
     })
   }
 
   it('is made once where it is always the same', async () => {
-    const { program, reply } = await answer({ status: 200, body: 'x', headers: { a: "'b'" } })
+    const { program, reply } = await response({ status: 200, body: 'x', headers: { a: "'b'" } })
     assert.deepEqual(headersOf(reply), { a: 'b' })
     assert.equal((await decide(program)).reply, reply)
   })
 
   it('leaves out headers that have no value or cannot be written', async () => {
     const headers = { a: 'jwt.sub', b: "'x\\r\\ny: z'", c: 'request.path' }
-    const { reply } = await answer({ status: 200, headers }, '/p')
+    const { reply } = await response({ status: 200, headers }, '/p')
     assert.deepEqual(headersOf(reply), { c: '/p' })
   })
 })

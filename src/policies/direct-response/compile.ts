@@ -29,7 +29,7 @@ export function compileDirectResponse(
   const bodyOf: Text =
     bodyExpression === undefined ? () => body : compileText('bodyExpression', bodyExpression, 'any')
 
-  const answer = (variables: Variables): Reply => {
+  const respond = (variables: Variables): Reply => {
     const content = bodyOf(variables)
     if (content === undefined) return FAILED
     const set: { name: string; value: string }[] = []
@@ -49,6 +49,6 @@ export function compileDirectResponse(
     }
   }
 
-  const constant = isConstant ? answer({}) : undefined
-  return { step: (exchange) => constant ?? answer(variablesOf(exchange)) }
+  const constant = isConstant ? respond({}) : undefined
+  return { step: (exchange) => constant ?? respond(variablesOf(exchange)) }
 }

@@ -6,4 +6,5 @@ export const directResponse = definePolicy({
   kind: 'directResponse',
   schema,
   compile: compileDirectResponse,
+  conditional: 'if-true',
 })

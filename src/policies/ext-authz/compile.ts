@@ -34,7 +34,7 @@ function compileOne(policy: ValidPolicy<ExtAuthz>, site: CompileContext): Step {
   const askVerdict =
     http === undefined ? askByGrpc(policy, ask, site) : askByHttp(http, policy, ask, site)
   const responses =
-    cache && site.kept(policy, () => new ResponseCache(cache.ttl, cache.maxEntries), 'answers')
+    cache && site.kept(policy, () => new ResponseCache(cache.ttl, cache.maxEntries), 'responses')
   const keyOf = compileKey(policy, site)
   const unavailable = refusalOf(policy)
   const { now } = site

@@ -49,7 +49,7 @@ interface Told {
   }
 }
 
-function answer(content: Uint8Array) {
+function response(content: Uint8Array) {
   const headers = new Map([['grpc-status', '0']])
   const prefix = Buffer.alloc(5)
   prefix.writeUInt32BE(content.length, 1)
@@ -117,7 +117,7 @@ describe('metadata for a service', () => {
   it('comes back as it was', () => {
     const property = fc.property(fc.dictionary(fc.string(), json), (object) => {
       fc.pre(!JSON.stringify(object).includes('__proto__'))
-      const verdict = answer(encodeEnvoy('CheckResponse', { dynamicMetadata: struct(object) }))
+      const verdict = response(encodeEnvoy('CheckResponse', { dynamicMetadata: struct(object) }))
       assert.ok(verdict.kind === 'allowed')
       assert.equal(JSON.stringify(verdict.metadata), JSON.stringify(object))
     })
@@ -167,7 +167,7 @@ const DENYING = {
 describe('answers of a service', () => {
   it('whatever the bytes are, there is a verdict', () => {
     const property = fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
-      assert.match(answer(bytes).kind, /^(allowed|denied|failed)$/)
+      assert.match(response(bytes).kind, /^(allowed|denied|failed)$/)
     })
     fc.assert(property, fuzz(1))
   })
@@ -182,7 +182,7 @@ describe('answers of a service', () => {
         const whole = encodeEnvoy('CheckResponse', message)
         const bytes = whole.subarray(0, Math.ceil(cut * whole.length))
         for (const { at, byte } of changes) bytes[Math.floor(at * bytes.length)] = byte
-        assert.match(answer(bytes).kind, /^(allowed|denied|failed)$/)
+        assert.match(response(bytes).kind, /^(allowed|denied|failed)$/)
       },
     )
     fc.assert(property, fuzz(1))
@@ -191,7 +191,7 @@ describe('answers of a service', () => {
   it('no part of a denial admits, unless all that denies was cut off', () => {
     const whole = encodeEnvoy('CheckResponse', DENYING)
     for (let length = 1; length < whole.length; length++) {
-      assert.notEqual(answer(whole.subarray(0, length)).kind, 'allowed', `${length} bytes`)
+      assert.notEqual(response(whole.subarray(0, length)).kind, 'allowed', `${length} bytes`)
     }
   })
 
@@ -218,7 +218,7 @@ describe('answers of a service', () => {
     ['a code beyond its status', [0x0a, 1, 8, 7], 'failed'],
     ['a name to remove that is not UTF-8', [0x1a, 3, 0x2a, 1, 0xff], 'failed'],
   ] as const) {
-    it(`${what}: ${kind}`, () => assert.equal(answer(Uint8Array.from(bytes)).kind, kind))
+    it(`${what}: ${kind}`, () => assert.equal(response(Uint8Array.from(bytes)).kind, kind))
   }
 
   for (const [depth, kind] of [
@@ -231,7 +231,7 @@ describe('answers of a service', () => {
       // list_value, values
       for (let i = 0; i < depth; i++) value = field(6, field(1, value))
       // dynamic_metadata, fields, value
-      assert.equal(answer(field(4, field(1, field(2, value)))).kind, kind)
+      assert.equal(response(field(4, field(1, field(2, value)))).kind, kind)
     })
   }
 

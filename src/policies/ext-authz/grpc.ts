@@ -113,8 +113,8 @@ function peer(
 }
 
 /** envoy.service.auth.v3.CheckResponse. */
-export function readGrpcResponse(answer: ServiceResponse): Verdict {
-  const message = grpcMessage(answer)
+export function readGrpcResponse(sent: ServiceResponse): Verdict {
+  const message = grpcMessage(sent)
   if (typeof message === 'string') return { kind: 'failed', detail: message }
   const response = decode(CheckResponseSchema, message)
   if (response === undefined) return { kind: 'failed', detail: 'not a CheckResponse' }
@@ -146,17 +146,17 @@ function changesOf(ok: OkHttpResponse | undefined): Changes {
   if (ok === undefined) return NO_CHANGES
   const of = (action: Action) =>
     ok.headers.filter((option) => actionOf(option) === action).map(({ header }) => headerOf(header))
-  const answer = ok.responseHeadersToAdd
+  const added = ok.responseHeadersToAdd
   return {
     set: of('set'),
     add: of('add'),
     addIfAbsent: of('add-if-absent'),
     overwrite: of('overwrite'),
     remove: ok.headersToRemove,
-    responseSet: answer
+    responseSet: added
       .filter((option) => actionOf(option) === 'set')
       .map(({ header }) => headerOf(header)),
-    responseAdd: answer
+    responseAdd: added
       .filter((option) => actionOf(option) !== 'set')
       .map(({ header }) => headerOf(header)),
     querySet: ok.queryParametersToSet.map(({ key, value }) => [key, value]),

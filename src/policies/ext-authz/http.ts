@@ -21,7 +21,7 @@ const MAX_ANSWER = 65_536
 export interface HttpAsking {
   /** Undefined where an expression has no value: then nobody can be asked. */
   question(exchange: Exchange, headers: readonly Header[], timeout: number): Question | undefined
-  read(exchange: Exchange, answer: ServiceResponse): Verdict
+  read(exchange: Exchange, response: ServiceResponse): Verdict
 }
 
 export function compileHttp(
@@ -70,8 +70,8 @@ export function compileHttp(
         maxBytes: MAX_ANSWER,
       }
     },
-    read(exchange, answer) {
-      const { status, headers, fields, body: content } = answer
+    read(exchange, response) {
+      const { status, headers, fields, body: content } = response
       if (status >= 500 || status < 200) return { kind: 'failed', detail: `status ${status}` }
       if (status >= 300) {
         const location = redirect && textOf(redirect(variablesOf(exchange)))
@@ -88,7 +88,7 @@ export function compileHttp(
       const { includeResponseHeaders: remove } = protocol
       // The backend takes these for the word of the service: what a client sent must not stay.
       const changes = remove.length === 0 ? NO_CHANGES : { ...NO_CHANGES, set: wanted, remove }
-      return { kind: 'allowed', changes, metadata: metadataOf(exchange, answer) }
+      return { kind: 'allowed', changes, metadata: metadataOf(exchange, response) }
     },
   }
 

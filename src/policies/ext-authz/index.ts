@@ -6,4 +6,5 @@ export const extAuthz = definePolicy({
   kind: 'extAuthz',
   schema,
   compile: compileExtAuthz,
+  conditional: 'unless-false',
 })

@@ -9,7 +9,7 @@ export type Verdict =
   | { readonly kind: 'allowed'; readonly changes: Changes; readonly metadata: JsonObject }
   /** `detail`: its status, for the log and decision records. */
   | { readonly kind: 'denied'; readonly reply: Reply; readonly detail: string }
-  /** It could not be asked, or did not answer what can be understood. */
+  /** It could not be asked, or did not respond with what can be understood. */
   | { readonly kind: 'failed'; readonly detail: string }
 
 /** What it wants to have changed in a request that it admits, and in the response to it. */

@@ -37,7 +37,7 @@ export function compileBedrockGuardrails(
       { method: 'POST', path, headers: [['host', name], ...own], body },
       { region, service: 'bedrock', credentials: found, now: new Date(date()) },
     )
-    const answer = await ask(exchange, {
+    const response = await ask(exchange, {
       method: 'POST',
       path,
       // It is signed, whichever way the service is reached.
@@ -47,9 +47,9 @@ export function compileBedrockGuardrails(
       timeout,
       maxBytes: MAX_RESPONSE,
     })
-    if ('failure' in answer) return failed(answer.failure)
-    if (answer.status !== 200) return failed(`status ${answer.status}`)
-    return verdictOf(Buffer.from(answer.body).toString('utf8'))
+    if ('failure' in response) return failed(response.failure)
+    if (response.status !== 200) return failed(`status ${response.status}`)
+    return verdictOf(Buffer.from(response.body).toString('utf8'))
   }
   return async (exchange, phase, messages) => {
     const source = phase === 'request' ? 'INPUT' : 'OUTPUT'

@@ -39,7 +39,7 @@ export function serviceCaller(ask: Ask, credential: FindHeader, timeout: number)
   return async (exchange, path, body) => {
     const header = await credential(exchange)
     if ('detail' in header) return header
-    const answer = await ask(exchange, {
+    const response = await ask(exchange, {
       method: 'POST',
       path,
       authority: '',
@@ -48,9 +48,9 @@ export function serviceCaller(ask: Ask, credential: FindHeader, timeout: number)
       timeout,
       maxBytes: MAX_RESPONSE,
     })
-    if ('failure' in answer) return { detail: answer.failure }
-    if (answer.status !== 200) return { detail: `status ${answer.status}` }
-    const value = readJson(Buffer.from(answer.body).toString('utf8'), { duplicates: 'refuse' })
+    if ('failure' in response) return { detail: response.failure }
+    if (response.status !== 200) return { detail: `status ${response.status}` }
+    const value = readJson(Buffer.from(response.body).toString('utf8'), { duplicates: 'refuse' })
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
     return isObject ? { body: value } : { detail: 'the response is not a JSON object' }
   }

@@ -80,8 +80,8 @@ export function pickerCall(
   return grpcStream(METHOD_PATH, encoded, timeout, maxBytes)
 }
 
-export function readPick(answer: ServiceResponse): Picked {
-  const messages = grpcMessages(answer)
+export function readPick(sent: ServiceResponse): Picked {
+  const messages = grpcMessages(sent)
   if (typeof messages === 'string') return failed(messages)
   const responses: ProcessingResponse[] = []
   for (const message of messages) {

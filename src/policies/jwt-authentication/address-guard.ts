@@ -55,7 +55,7 @@ export const FORBIDDEN = 'ERR_FORBIDDEN_ADDRESS'
 
 /**
  * The look-up of a connection, so that what was judged is what is connected to: a name that is
- * resolved once to be judged and once to be used can answer two different things.
+ * resolved once to be judged and once to be used can be two different addresses.
  */
 export function guardedLookup(mayBePrivate: boolean, resolve: Resolve = systemLookup) {
   const guarded: LookupFunction = (hostname, options, done) => {

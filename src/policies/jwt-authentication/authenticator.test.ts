@@ -51,7 +51,7 @@ function open(written: object | readonly object[], world: Partial<JwtDeps> = {})
 
 const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
 
-/** `alice`, `nobody` or what is answered. */
+/** `alice`, `nobody` or the response. */
 function said({ exchange, reply }: ServiceResponse): string {
   if (reply !== undefined) return `${reply.status} ${reply.detail?.split(':')[0]}`
   return String(exchange.jwt?.['sub'] ?? 'nobody')
@@ -136,7 +136,7 @@ describe('modes', () => {
   }
 })
 
-describe('the answer 401', () => {
+describe('the response with 401', () => {
   const ask = open({ issuer: ISSUER, jwks })
   it('names the scheme, and no error to who sent no token', async () => {
     const { reply } = await ask()

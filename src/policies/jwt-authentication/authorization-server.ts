@@ -57,10 +57,10 @@ async function fetchMetadata(
   exchange: Exchange,
   ask: Ask,
 ): Promise<Json | string> {
-  const answer = await ask(exchange, question('GET', metadataPath, [], new Uint8Array()))
-  if ('failure' in answer) return answer.failure
-  const metadata = answer.status === 200 ? jsonOf(answer.body) : undefined
-  if (metadata === undefined) return `status ${answer.status}, no metadata`
+  const response = await ask(exchange, question('GET', metadataPath, [], new Uint8Array()))
+  if ('failure' in response) return response.failure
+  const metadata = response.status === 200 ? jsonOf(response.body) : undefined
+  if (metadata === undefined) return `status ${response.status}, no metadata`
   // RFC 8414 §3.3: metadata of somebody else would send clients there.
   const own = metadata['issuer']
   const isOwn = typeof own === 'string' && withoutSlash(own) === withoutSlash(issuer)
@@ -229,9 +229,9 @@ async function forward(
   if (endpoint === undefined)
     return unavailable('an endpoint does not have the origin of the issuer')
   const path = `${endpoint.pathname}${endpoint.search}`
-  const answer = await ask(exchange, question('POST', path, [['content-type', type]], body))
-  if ('failure' in answer) return unavailable(answer.failure)
-  return passed(answer)
+  const response = await ask(exchange, question('POST', path, [['content-type', type]], body))
+  if ('failure' in response) return unavailable(response.failure)
+  return passed(response)
 }
 
 function passed({ status, body }: ServiceResponse): Reply {

@@ -6,7 +6,7 @@ export interface RemoteClock {
   now(): number
   /** From 0 to less than 1. */
   random(): number
-  /** Runs it later, and keeps no process alive for it; answers how to take it back. */
+  /** Runs it later, and keeps no process alive for it; returns how to take it back. */
   after(milliseconds: number, run: () => void): () => void
 }
 
@@ -112,7 +112,7 @@ export class RemoteKeys implements KeySource {
     return waiting.promise
   }
 
-  /** Answers when to fetch again. */
+  /** Returns when to fetch again. */
   async #fetch(trigger: Refresh['trigger']): Promise<number> {
     const { url, fetch, clock, observe } = this.#options
     const cacheDuration = Math.max(SHORTEST_CACHE, this.#options.cacheDuration)

@@ -250,7 +250,7 @@ describe('the compact form', () => {
 })
 
 describe('anything at all', () => {
-  it('has an answer of the list, and only the token itself is ok', () => {
+  it('has an outcome of the list, and only the token itself is ok', () => {
     const at = fc.nat(GOOD.length - 1)
     const near = fc
       .tuple(at, fc.nat(4), fc.string({ maxLength: 3 }))

@@ -74,7 +74,7 @@ interface Counted {
 
 /** The same where other processes take from the same buckets: whoever owns them says what is left. */
 function sharedStep(counted: readonly Counted[], quotas: Quotas): Step {
-  const answer = (refusal: QuotaRefusal | undefined): Reply | undefined => {
+  const replyTo = (refusal: QuotaRefusal | undefined): Reply | undefined => {
     if (refusal === undefined) return undefined
     if (refusal.isAway) return AWAY
     return tooMany((counted[refusal.asked] as Counted).buckets.limit, refusal.wait)
@@ -87,6 +87,6 @@ function sharedStep(counted: readonly Counted[], quotas: Quotas): Step {
       key: keyOf(variables),
     }))
     const taken = quotas.take(asked)
-    return taken instanceof Promise ? taken.then(answer) : answer(taken)
+    return taken instanceof Promise ? taken.then(replyTo) : replyTo(taken)
   }
 }

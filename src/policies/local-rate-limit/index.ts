@@ -6,4 +6,5 @@ export const localRateLimit = definePolicy({
   kind: 'localRateLimit',
   schema,
   compile: compileLocalRateLimit,
+  conditional: 'unless-false',
 })

@@ -48,8 +48,8 @@ export function limitCall(domain: string, counted: readonly Counted[], timeout: 
 }
 
 /** envoy.service.ratelimit.v3.RateLimitResponse. */
-export function readLimitResponse(answer: ServiceResponse): Verdict {
-  const message = grpcMessage(answer)
+export function readLimitResponse(sent: ServiceResponse): Verdict {
+  const message = grpcMessage(sent)
   if (typeof message === 'string') return { kind: 'failed', detail: message }
   const response = decode(RateLimitResponseSchema, message)
   if (response === undefined) return { kind: 'failed', detail: 'not a RateLimitResponse' }

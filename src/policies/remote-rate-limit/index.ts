@@ -6,4 +6,5 @@ export const remoteRateLimit = definePolicy({
   kind: 'remoteRateLimit',
   schema,
   compile: compileRemoteRateLimit,
+  conditional: 'unless-false',
 })

@@ -4,11 +4,11 @@ import type { McpBackend, ServiceBackend } from '../../model/backend.ts'
 import type { Attached } from '../../model/policy.ts'
 import type { Route, RouteAction } from '../../model/route.ts'
 import { appliesAlways } from '../../policies/schema.ts'
-import { ANSWERS } from '../shadowed-policies.ts'
+import { RESPONDING } from '../shadowed-policies.ts'
 import type { Draft } from './draft.ts'
 import type { Place } from './place.ts'
 
-/** What is in order by itself, and yet answers nobody. */
+/** What is in order by itself, and yet serves nobody. */
 export function checkReachability(draft: Draft, report: Report): Draft {
   for (const { thing, place } of draft.routes) {
     if (REACHING.has(thing)) continue
@@ -64,7 +64,7 @@ function checkAction(
 ): void {
   if (action.kind === 'invalid' || isServed(action)) return
   const isSure = (one: Attached) => one.state !== 'valid' || appliesAlways(one.value)
-  if (policies.flat().some((one) => ANSWERS.includes(one.kind) && isSure(one))) return
+  if (policies.flat().some((one) => RESPONDING.includes(one.kind) && isSure(one))) return
   const said = place.find(['backends']).diagnose({
     code: 'PC0315',
     severity: 'warning',
@@ -72,7 +72,7 @@ function checkAction(
       action.backends.length === 0
         ? 'this route has no backend: it responds with 500'
         : 'all backends have weight 0: this route responds with 500',
-    hint: `add a backend, or respond with ${ANSWERS.toReversed()
+    hint: `add a backend, or respond with ${RESPONDING.toReversed()
       .map((kind) => `\`${kind}\``)
       .join(' or ')}`,
   })

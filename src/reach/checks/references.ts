@@ -7,7 +7,7 @@ import type { TcpRoute } from '../../model/tcp-route.ts'
 import type { BackendReference, Draft, Placed } from './draft.ts'
 import type { Place } from './place.ts'
 
-/** Backends that are named but not there become ones that answer 500. */
+/** Backends that are named but not there become ones that respond with 500. */
 export function resolveBackends(draft: Draft, report: Report): Draft {
   if (draft.references.length === 0) return draft
   const byName = new Map(draft.backends.map(({ thing }) => [thing.name, thing]))

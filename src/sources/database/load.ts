@@ -83,10 +83,10 @@ export function* loadOver(
     known,
   })
   const { value, diagnostics } = result
-  const told = diagnostics.filter((one) => !isSealed(one))
+  const reported = diagnostics.filter((one) => !isSealed(one))
   const digest = baseline.digest
-  if (value === undefined) return { result: refusal(told), settings, files, digest }
-  return { result: success(value, told), settings, files, digest }
+  if (value === undefined) return { result: refusal(reported), settings, files, digest }
+  return { result: success(value, reported), settings, files, digest }
 }
 
 /** A credential that is stored is encrypted: it can not be read where it is. */

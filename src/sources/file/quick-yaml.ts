@@ -14,7 +14,7 @@ import type { RepeatedBlocks } from './repeated-blocks.ts'
 /**
  * The YAML that configurations are made of, some ten times as fast as a reader of all of YAML:
  * block mappings and lists, flow collections, scalars on one line and block scalars. Whatever else
- * there is (anchors, tags, multi-line scalars, tabs) and whatever is wrong answers undefined, and
+ * there is (anchors, tags, multi-line scalars, tabs) and whatever is wrong gives undefined, and
  * is left to ./yaml-tree.ts. Of what this reads, both make the same tree: test/fuzz/quick-yaml.test.ts.
  */
 export function readQuickly(text: string): Node | undefined {

@@ -13,7 +13,7 @@ export const CONNECT_SECONDS: readonly number[] = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ]
 
-/** Until a model begins to answer: 10 ms to a minute. */
+/** Until a model begins to respond: 10 ms to a minute. */
 export const FIRST_TOKEN_SECONDS: readonly number[] = [
   0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2.5, 5, 10, 20, 30, 60,
 ]

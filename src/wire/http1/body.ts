@@ -47,7 +47,7 @@ export function beginBody(
 }
 
 /**
- * Reads on from `at`. Answers the offset that it came to, with the range that it found, which may
+ * Reads on from `at`. Returns the offset that it came to, with the range that it found, which may
  * be empty, or a refusal. Call it until it came to the end or is done.
  */
 export function readBody(
@@ -77,7 +77,7 @@ export function readBody(
   return body.to
 }
 
-/** When the peer has closed its side. Answers 1, or a refusal where the body is not whole. */
+/** When the peer has closed its side. Returns 1, or a refusal where the body is not whole. */
 export function endBody(body: BodyReader): number {
   if (body.framing === 'close') body.isDone = true
   return body.isDone ? 1 : refuse('truncated-body')

@@ -80,7 +80,7 @@ export function beginChunks(reader: ChunkReader, asWire: boolean): void {
 }
 
 /**
- * Reads on from `at`. Answers the offset that it came to, with the range that it found, or a
+ * Reads on from `at`. Returns the offset that it came to, with the range that it found, or a
  * refusal. Call it until it came to the end or is done.
  */
 export function readChunks(
@@ -292,7 +292,7 @@ function chunkOf(bytes: Buffer): Buffer {
 }
 
 /**
- * Copies a chunk with its framing to `out`, for small ones that share a write with others. Answers
+ * Copies a chunk with its framing to `out`, for small ones that share a write with others. Returns
  * the offset behind it, or 0 where there is too little room.
  */
 export function writeChunk(

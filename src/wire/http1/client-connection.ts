@@ -48,9 +48,9 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
   readonly #reads: LentReads | undefined
   /** Who got bytes that it may still need. */
   #borrower: ResponseEvents | undefined = undefined
-  /** Interim answers to this request. */
+  /** Interim responses to this request. */
   #interim = 0
-  /** Milliseconds that the upstream has where it is its turn; Infinity once it answers. */
+  /** Milliseconds that the upstream has where it is its turn; Infinity once it responds. */
   #timeout = Number.POSITIVE_INFINITY
 
   constructor(socket: Socket, deadlines: Deadlines, limits: HeadLimits = HEAD_LIMITS) {
@@ -255,7 +255,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
     const next = readResponseHead(bytes, at, end, this.#limits, this.#method, head)
     if (next <= 0) return next
     if (isInterim(head)) {
-      if (++this.#interim > MAX_INTERIM) return refuse('too-many-interim-answers')
+      if (++this.#interim > MAX_INTERIM) return refuse('too-many-interim-responses')
       this.#events?.interim(head)
       return next
     }

@@ -64,7 +64,7 @@ export function isRepeated(fields: Fields, kind: number): boolean {
 }
 
 /**
- * Reads field lines and the empty line behind them. Answers the offset behind it, 0 for more
+ * Reads field lines and the empty line behind them. Returns the offset behind it, 0 for more
  * bytes, or a refusal. What was read is not read again, even where the bytes have moved meanwhile.
  */
 export function readFields(

@@ -57,7 +57,7 @@ export class RequestHead extends MessageHead {
 }
 
 /**
- * Reads a request head from `bytes` between `start` and `end`. Answers the offset behind it, 0
+ * Reads a request head from `bytes` between `start` and `end`. Returns the offset behind it, 0
  * where it needs more bytes, or a refusal for ./rejections.ts. After 0, call it again with the same
  * head and at least the same bytes from `start` on, which may have moved meanwhile; after anything
  * else a new head begins.
@@ -95,7 +95,7 @@ export function readRequestHead(
   return at
 }
 
-/** What the lines mean together. Answers 1 or a refusal. */
+/** What the lines mean together. Returns 1 or a refusal. */
 function understand(head: RequestHead, bytes: Buffer, start: number): number {
   const { line, fields } = head
   head.minor = line.minor

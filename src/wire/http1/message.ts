@@ -44,7 +44,7 @@ export class MessageHead {
 }
 
 /**
- * Sets framing and length from the fields. Answers 1 or a refusal. `acceptsRepeats`: several lengths
+ * Sets framing and length from the fields. Returns 1 or a refusal. `acceptsRepeats`: several lengths
  * that are the same are one, in several fields or in a list (RFC 9110 §8.6).
  */
 export function readFraming(head: MessageHead, acceptsRepeats = false): number {
@@ -98,7 +98,7 @@ function parseLength(digits: string): number {
   return value <= Number.MAX_SAFE_INTEGER ? value : -1
 }
 
-/** Sets keepAlive, upgrade and options from the fields. Answers 1 or a refusal. */
+/** Sets keepAlive, upgrade and options from the fields. Returns 1 or a refusal. */
 export function readConnection(head: MessageHead): number {
   const { fields, options } = head
   const first = firstOf(fields, CONNECTION)

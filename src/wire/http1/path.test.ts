@@ -109,7 +109,7 @@ describe('paths that others may read in another way', () => {
 })
 
 describe('a path that needs nothing', () => {
-  it('is answered as the same string', () => {
+  it('comes back as the same string', () => {
     const path = `/api/v1/items/${'x'.repeat(20)}`
     assert.ok(Object.is(normalisePath(path), path))
   })

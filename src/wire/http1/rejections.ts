@@ -1,5 +1,5 @@
 /**
- * Every reason for which bytes are refused, and what a client is answered. Where it is an upstream
+ * Every reason for which bytes are refused, and what a client gets. Where it is an upstream
  * that sent them, the response is 502 whatever stands here. Words are stable: logs and metrics have
  * them.
  */
@@ -34,7 +34,7 @@ export const REFUSALS = {
   'unknown-transfer-coding': 501,
   'transfer-coding-in-http-1.0': 400,
   'transfer-coding-without-body': 502,
-  'too-many-interim-answers': 502,
+  'too-many-interim-responses': 502,
   'bad-connection': 400,
   'connection-names-end-to-end': 400,
   'unknown-expectation': 417,
@@ -67,7 +67,7 @@ export interface Refusal {
 const WORDS = Object.keys(REFUSALS) as readonly RefusalWord[]
 const CODES = new Map<RefusalWord, number>(WORDS.map((word, at) => [word, -1 - at]))
 
-/** The negative number that readers answer instead of an offset. */
+/** The negative number that readers return instead of an offset. */
 export function refuse(word: RefusalWord): number {
   return CODES.get(word) as number
 }

@@ -44,7 +44,7 @@ export function beginRequestLine(line: RequestLine): void {
 
 const LONGEST_METHOD = 32
 
-/** Answers the offset behind the line, 0 for more bytes, or a refusal. */
+/** Returns the offset behind the line, 0 for more bytes, or a refusal. */
 export function readRequestLine(
   line: RequestLine,
   bytes: Buffer,
@@ -167,7 +167,7 @@ const PREFACE = refuse('http2-preface')
 
 const PROTOCOL = 'HTTP/1.'
 
-/** Answers 10 or 11 for the version, 0 for more bytes, or a refusal. */
+/** Returns 10 or 11 for the version, 0 for more bytes, or a refusal. */
 export function readVersion(
   bytes: Buffer,
   at: number,

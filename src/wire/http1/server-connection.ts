@@ -201,7 +201,7 @@ export class ServerConnection implements Downstream, Timed {
     }
   }
 
-  /** No request is to come that would be answered. */
+  /** No request is to come that would get a response. */
   get #isLast(): boolean {
     return this.isDraining || (this.#ended && this.#held.length === 0 && !this.#isReading)
   }
@@ -305,7 +305,7 @@ export class ServerConnection implements Downstream, Timed {
     this.deadline = eventTime() + idleTimeoutBetween(this.#limits, this.socket, this.isDraining)
   }
 
-  /** Nothing more is read of the request; what is answered is up to whoever began the exchange. */
+  /** Nothing more is read of the request; the response is up to whoever began the exchange. */
   #unreadable(refusal: Refusal): void {
     const sink = this.#sink
     this.#sink = undefined
@@ -367,7 +367,7 @@ export class ServerConnection implements Downstream, Timed {
     }
   }
 
-  /** The client has closed its side: what came whole before is answered, half a request is not. */
+  /** The client has closed its side: what came whole before gets its response, half a request is not. */
   #goOnEnded(): void {
     const { isExchange, isWhole, hasResponded } = this.#state
     if (!isExchange) endOnce(this.#response.settled)

@@ -273,7 +273,7 @@ describe('a response for the client', () => {
   }
 })
 
-describe('an answer of our own', () => {
+describe('a response of our own', () => {
   const own = { lines: NO_LINES, upgrade: '', date: DATE } as const
   it('has a reason, a date and its length', () => {
     const text = renderReplyHead(404, { ...own, framing: 'length', length: 9, connection: 'close' })

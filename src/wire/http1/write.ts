@@ -16,7 +16,7 @@ import type { ResponseHead } from './response-head.ts'
  * Heads are strings of one character for each byte, to be written as latin1. Of a received head
  * all is copied but hop-by-hop fields, what Connection named, and framing: that is written here and
  * only here, from what the body will really be. There is no Via: RFC 9110 §7.6.3 wants one, but
- * servers answer differently for it (no compression), and no gateway of our kind sends it; who
+ * servers respond differently for it (no compression), and no gateway of our kind sends it; who
  * wants it adds the line.
  */
 

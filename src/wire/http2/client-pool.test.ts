@@ -183,7 +183,7 @@ describe('answers', () => {
     it(name, async () => assert.deepEqual(await reportedBy(onStream), reported))
   }
 
-  it('no answer in time', async () => {
+  it('no response in time', async () => {
     const { port } = await serve(() => {})
     const asked = ask(poolTo(port), GET, undefined, 100)
     await asked.over
@@ -216,7 +216,7 @@ describe('requests', () => {
     assert.equal(seen, 'hello! 7 trailers undefined')
   })
 
-  it('an answer that comes before the request is whole ends both', async () => {
+  it('a response that comes before the request is whole ends both', async () => {
     const { port } = await serve((stream) => {
       stream.respond({ ':status': 413, 'content-length': '0' }, { endStream: true })
     })

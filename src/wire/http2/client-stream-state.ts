@@ -40,7 +40,7 @@ export abstract class ClientStreamState {
   protected returned = 0
   protected trailers: Fields | undefined = undefined
   protected isLeft = false
-  /** Milliseconds that the upstream has where it is its turn; Infinity once it answers. */
+  /** Milliseconds that the upstream has where it is its turn; Infinity once it responds. */
   protected timeout = Number.POSITIVE_INFINITY
 
   /** Begins again, for another request on the same connection. */

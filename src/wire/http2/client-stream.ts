@@ -284,7 +284,7 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
       const word = verdict < 0 ? refusalOf(verdict).word : 'truncated-body'
       this.#fail(word, false, PROTOCOL_ERROR)
     } else if (isInterim) {
-      if (++this.interim > MAX_INTERIM) this.#fail('too-many-interim-answers', false)
+      if (++this.interim > MAX_INTERIM) this.#fail('too-many-interim-responses', false)
       else events.interim(head)
     } else this.#onResponse(head, endsStream, events)
   }
@@ -340,7 +340,7 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
     const trailers = this.trailers
     this.#over()
     if (this.isTunnel) this.#endOutput()
-    // Nobody wants the rest of a request that is answered.
+    // Nobody wants the rest of a request that has its response.
     else if (!this.isSent) this.#reset(CANCEL)
     events.ended(trailers)
     if (head !== undefined) this.#home.returnHead(head)

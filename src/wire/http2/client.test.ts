@@ -155,7 +155,7 @@ describe('what an upstream says of one request', () => {
     [
       'too many interim responses',
       [times(65, head([[':status', '103']]))],
-      [...Array(64).fill('interim 103'), 'failed too-many-interim-answers'],
+      [...Array(64).fill('interim 103'), 'failed too-many-interim-responses'],
       [CANCEL],
     ],
     [

@@ -55,7 +55,7 @@ export class ClientSession extends ClientFrames implements Timed {
   #idleSince: number = this.#openedAt
   #heardAt: number = this.#openedAt
   #pingedAt = 0
-  /** When the last PING was sent, answered or not. */
+  /** When the last PING was sent, acknowledged or not. */
   #lastPingAt = Number.NEGATIVE_INFINITY
 
   constructor(
@@ -80,7 +80,7 @@ export class ClientSession extends ClientFrames implements Timed {
     if (reads === undefined) socket.on('data', (bytes: Buffer) => this.receive(bytes))
     else reads.use(this)
     socket.on('drain', () => this.output.pump())
-    // Half a connection is of no use: nobody could be asked or answered on it.
+    // Half a connection is of no use: no request or response could pass on it.
     socket.on('end', () => this.destroy('closed'))
     socket.on('error', (error: NodeJS.ErrnoException) => this.#because(error.code ?? 'error'))
     socket.on('close', () => {

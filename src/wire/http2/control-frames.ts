@@ -32,7 +32,7 @@ export interface ControlEvents {
   wished(): void
   /** The peer has taken our settings. */
   acknowledged(): void
-  /** A PING of the peer's, to be answered. */
+  /** A PING of the peer's, to be acknowledged. */
   pinged(bytes: Buffer, from: number): void
   /** The response to one of ours. */
   ponged(bytes: Buffer, from: number): void

@@ -94,8 +94,8 @@ export class FloodGuard {
   }
 
   /**
-   * What we send is answered with WINDOW_UPDATE, 13 bytes for each stream and the connection, and
-   * with a PING where it has a head or a body: the answer to a PING must not earn another one.
+   * What we send brings WINDOW_UPDATE, 13 bytes for each stream and the connection, and
+   * with a PING where it has a head or a body: the acknowledgement of a PING must not earn another one.
    */
   expect(bytes: number, hasMessages: boolean): void {
     this.#updates = Math.max(-CREDIT, this.#updates - bytes / 8)

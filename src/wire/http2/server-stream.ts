@@ -320,7 +320,7 @@ export class ServerStream extends ServerStreamState implements Downstream, WireS
     sink.end(trailers)
   }
 
-  /** Nothing more is read of the request; what is answered is up to whoever began the exchange. */
+  /** Nothing more is read of the request; the response is up to whoever began the exchange. */
   #unreadable(word: RefusalWord): void {
     const sink = this.sink
     this.sink = undefined

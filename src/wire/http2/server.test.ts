@@ -29,7 +29,7 @@ after(async () => {
 })
 
 describe('TLS that chose h2', { skip: WITHOUT_OPENSSL }, () => {
-  it('requests are answered, interim answers and 100 (Continue) come first', async () => {
+  it('requests get a response, interim responses and 100 (Continue) come first', async () => {
     const authority = makeAuthority('test')
     const { cert, key } = authority.issue({ names: ['DNS:localhost'] })
     const seen: string[] = []

@@ -198,7 +198,7 @@ export class ServerSession extends ServerFrames implements Timed {
     }
   }
 
-  /** Requests that are answered at once would fill the memory with what their client does not read. */
+  /** Requests that get their response at once would fill the memory with what their client does not read. */
   get #isCrowded(): boolean {
     return this.socket.writableLength > this.limits.unread
   }

@@ -87,7 +87,7 @@ function recordLength(bytes: Uint8Array, at: number): number | 'more' | 'not-tls
   return length === 0 || length > LONGEST_FRAGMENT ? 'malformed' : length
 }
 
-/** A cursor over one message; the first read beyond its end is remembered and answers nothing. */
+/** A cursor over one message; the first read beyond its end is remembered and returns nothing. */
 class Reader {
   readonly bytes: Uint8Array
   at = 0

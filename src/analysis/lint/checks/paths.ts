@@ -1,8 +1,9 @@
 import type { Term } from '../../../cel/check/term.ts'
 import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
-import type { Attached } from '../../../model/policy.ts'
 import type { Match } from '../../../model/route.ts'
 import { mergesSlashes } from '../../../policies/frontend-http/schema.ts'
+import { effectiveAt } from '../../../reach/effective.ts'
+import { Reach } from '../../../reach/reach.ts'
 import type { PlacedRule } from '../../placed-rule.ts'
 import type { Check } from '../check.ts'
 import { aboutRule } from '../finding.ts'
@@ -105,13 +106,13 @@ function takes(seen: SurveyedPoint, path: string): boolean {
 
 /** AZ027: adjacent slashes are kept, so that a path can be written in more ways than one. */
 export const keptSlashes: Check = function* ({ rules, model }) {
+  const reach = new Reach(model)
   for (const { placed, at } of rules) {
     if (placed.rule.action !== 'Deny') continue
     const isKept = at.some(({ point: { stage, where } }) => {
-      return (
-        stage !== 'connection' &&
-        !mergesSlashes([...where.gateway.policies, ...model.frontend].map(settingOf))
-      )
+      if (stage === 'connection') return false
+      const { byKind } = effectiveAt(reach.around(where), 'frontend')
+      return !mergesSlashes([...byKind.values()].flat())
     })
     if (!isKept) continue
     for (const { term, wanted } of signedLeaves(placed.condition.term)) {
@@ -126,8 +127,4 @@ export const keptSlashes: Check = function* ({ rules, model }) {
       break
     }
   }
-}
-
-function settingOf(policy: Attached) {
-  return { kind: policy.kind, value: policy.state === 'valid' ? policy.value : undefined }
 }

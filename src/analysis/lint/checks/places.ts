@@ -35,12 +35,13 @@ export const unusedTargets: Check = function* ({ model }) {
     const message = `no route uses backend \`${name}\`: its rules guard nothing`
     yield { diagnostic: unused(guard, message, 'reference it in a route, or remove it') }
   }
-  for (const gateway of model.gateways) {
-    const guard = gateway.policies.find(
-      ({ kind, section }) => RULE_KINDS.has(kind) && section !== 'frontend',
-    )
-    if (guard === undefined || reached.has(gateway.name)) continue
-    const message = `no route is attached to gateway \`${gateway.name}\`: its rules guard nothing`
+  const policiesAt = new Map(layersOf(model).map(({ place, policies }) => [place, policies]))
+  for (const { name } of model.gateways) {
+    const guard = policiesAt
+      .get(`gateway ${name}`)
+      ?.find(({ kind, section }) => RULE_KINDS.has(kind) && section !== 'frontend')
+    if (guard === undefined || reached.has(name)) continue
+    const message = `no route is attached to gateway \`${name}\`: its rules guard nothing`
     yield { diagnostic: unused(guard, message, 'attach a route to it, or remove it') }
   }
 }

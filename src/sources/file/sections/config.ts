@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Address, CatalogSource, Settings } from '../../../model/settings.ts'
+import type { CatalogSource, Settings } from '../../../model/settings.ts'
 import {
   aliased,
   byteSize,
@@ -11,12 +11,12 @@ import {
   issue,
   keepalives,
   oneOfKeys,
-  parseHost,
   scalar,
   settingSecret,
 } from '../../../policies/schema.ts'
 import { checkCatalog, modelCatalog } from '../../../protocols/llm/catalog/schema.ts'
 import { omitUndefined } from '../omit-undefined.ts'
+import { address, nameServer } from './address-settings.ts'
 import { adminAuthSettings } from './admin-settings.ts'
 import { labelName } from './label-name.ts'
 import {
@@ -32,41 +32,6 @@ import {
   userTokenSettings,
 } from './storage-settings.ts'
 import { isDatabase, SETTINGS_WITHOUT_EFFECT } from './unserved-settings.ts'
-
-const address = () =>
-  scalar<Address>({
-    what: 'a listen address',
-    hint: 'use ip:port, localhost:port, unix:/path or off',
-    parse: (text) => {
-      if (text === 'off') return { kind: 'off' }
-      const found = parseHost(text)
-      if (found === undefined || found.kind === 'unix') return found
-      const { kind: _, scheme, ...rest } = found
-      // Any other name would have to be looked up, and the start would depend on the answer.
-      const isHere = rest.host === 'localhost' || isAddress(rest.host)
-      return scheme === undefined && isHere ? { kind: 'tcp', ...rest } : undefined
-    },
-  })
-
-function isAddress(host: string): boolean {
-  return host.includes(':') || IPV4.test(host)
-}
-
-const IPV4 = /^([0-9]{1,3}\.){3}[0-9]{1,3}$/
-
-/** An address, never a name: who would look that up? */
-const nameServer = () =>
-  scalar<string>({
-    what: 'a DNS server address',
-    hint: 'use ip or ip:port, with IPv6 addresses in brackets',
-    parse: (text) => {
-      const found = parseHost(/[0-9]:[0-9]+$|\]:[0-9]+$/.test(text) ? text : `${text}:53`)
-      if (found?.kind !== 'host' || found.scheme !== undefined) return undefined
-      const { host, port } = found
-      if (host.includes(':')) return `[${host}]:${port}`
-      return IPV4.test(host) ? `${host}:${port}` : undefined
-    },
-  })
 
 const hexKey = () =>
   settingSecret().check(({ value, issues }) => {

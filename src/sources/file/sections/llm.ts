@@ -22,7 +22,7 @@ export interface ReadLlm {
   readonly backends: readonly Placed<Backend>[]
 }
 
-const NOTHING: ReadLlm = { gateways: [], routes: [], backends: [] }
+const NO_MODELS: ReadLlm = { gateways: [], routes: [], backends: [] }
 const NAME = 'llm'
 
 const head = z.strictObject(llmHead)
@@ -33,7 +33,7 @@ const modelList = z.array(z.unknown()).min(1).max(1000)
 
 export function readLlm(reading: Reading): ReadLlm {
   const node = reading.root.inner('llm')
-  if (node.value === undefined) return NOTHING
+  if (node.value === undefined) return NO_MODELS
   const except = ['models', 'providers', 'policies']
   const { value, diagnostics } = parseAt(reading, head, node, { stage: 'llm', except })
   const listed = parseAt(reading, modelList, node.inner('models'))
