@@ -21,6 +21,7 @@ import {
   unprepared,
 } from './explain-call.ts'
 import { type ExplainedTool, explainMessage } from './explain-mcp.ts'
+import { limitsAt, type Unasked, unaskedAt } from './explain-services.ts'
 import {
   answerOf,
   EARLY,
@@ -29,7 +30,6 @@ import {
   pageOf,
   signInPageOf,
   TRANSFORMING,
-  unaskedOf,
 } from './explain-steps.ts'
 import { recognize } from './hypothetical-token.ts'
 import {
@@ -100,8 +100,10 @@ export interface ExplainedRequest {
   readonly signInPage?: string | undefined
   /** What the gateway responds itself to a request that is allowed: a redirect, 404. */
   readonly late?: Reply | undefined
-  /** Kinds of policies that ask a service about it after the rules: it may respond itself. */
-  readonly unasked?: readonly string[] | undefined
+  /** Policies that would call a service about it, in their order. */
+  readonly unasked?: readonly Unasked[] | undefined
+  /** Limits that it may be over, by kind and policy. */
+  readonly limits?: readonly string[] | undefined
   /** Why it cannot be told what the backend's rules decide. */
   readonly unknown?: string | undefined
   /** Of a list of MCP tools: those that are known from pins. */
@@ -150,15 +152,19 @@ export function explainRequest(
   for (const meter of route.meters ?? []) meter(exchange)
   const chosen = response ?? backendOf(() => route.choose(exchange), supposed.backend, dice)
   const signInPage = signInPageOf(route, exchange)
-  const unasked = isDenied(traffic) ? [] : unaskedOf(route)
-  const found = { ...place, route: route.name, authentications, early, signInPage, unasked }
-  if (isReply(chosen)) return { ...found, stages: [first, traffic], late: chosen }
+  const before = unaskedAt(route, exchange, supposed)
+  const common = { ...place, route: route.name, authentications, early, signInPage }
+  const passed = { ...common, limits: isDenied(traffic) ? [] : limitsAt(route) }
+  if (isReply(chosen)) {
+    return { ...passed, unasked: before, stages: [first, traffic], late: chosen }
+  }
   const sent = supposed.body ?? (supposed.isWhole === true ? NO_BODY : undefined)
   const called = describedAt(chosen, exchange, sent) ?? calledAt(chosen, exchange, sent)
   // Before a provider is chosen there is nothing that its rules could say.
   const isOver = called.late !== undefined
   const last = isOver ? [] : backendStages(chosen, exchange, supposed.provider, called)
   const { upstream } = chosen
+  const found = { ...passed, unasked: unaskedBy(before, chosen, exchange, supposed, last) }
   if (upstream.kind === 'mcp') {
     // Rules about messages read what it sets.
     answerOf(chosen, TRANSFORMING, exchange)
@@ -170,6 +176,23 @@ export function explainRequest(
   const prepared = isOver ? called : unprepared(called, allowedIn(last), exchange)
   const unknown = called.unknown ?? prepared.unknown
   return { ...found, stages: [first, traffic, ...last], late: prepared.late, unknown }
+}
+
+/** Those of the route, of its backend, and of the providers that may be asked. */
+function unaskedBy(
+  before: readonly Unasked[],
+  chosen: BackendProgram,
+  exchange: Exchange,
+  supposed: HypotheticalRequest,
+  stages: readonly ExplainedStage[],
+): readonly Unasked[] {
+  const { upstream } = chosen
+  if (upstream.kind !== 'ai') {
+    return [...before.filter((one) => !one.onlyForCalls), ...unaskedAt(chosen, exchange, supposed)]
+  }
+  const allowed = allowedIn(stages)
+  const asked = upstream.providers.filter(({ provider }) => allowed.has(provider))
+  return [...before, ...[chosen, ...asked].flatMap((one) => unaskedAt(one, exchange, supposed))]
 }
 
 const NO_BODY: SupposedBody = {

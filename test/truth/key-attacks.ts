@@ -28,7 +28,6 @@ export const KEY_ATTACKS: readonly ProtocolAttack[] = [
     now: (place) => routed({ host: host(place) }, EXPIRED),
     requests: [{ apiKey: API_KEY }],
     isSame: true,
-    isAsked: true,
   },
   {
     name: 'a rule goes about a model that the key may not use',
@@ -38,14 +37,12 @@ export const KEY_ATTACKS: readonly ProtocolAttack[] = [
       routed(models(place, { policies: denyingModel('o') }), keyed({ allowedModels: ['n'] })),
     requests: [call('m', { apiKey: API_KEY }), call('n', { apiKey: API_KEY })],
     isSame: true,
-    isAsked: true,
   },
   {
     name: 'a key may use another model',
     old: (place) => routed(models(place), keyed({ allowedModels: ['m'] })),
     now: (place) => routed(models(place), keyed({ allowedModels: ['n'] })),
     requests: [call('m', { apiKey: API_KEY })],
-    isAsked: true,
   },
   {
     name: 'metadata of a key that is called like what has no meaning',
@@ -60,7 +57,6 @@ export const KEY_ATTACKS: readonly ProtocolAttack[] = [
         { ...keyed({}, { origin: 'eu' }), ...rules({ allow: "apiKey.origin == 'us'" }) },
       ),
     requests: [{ apiKey: API_KEY }],
-    isAsked: true,
   },
   {
     name: 'a rule about a team goes, and somebody is in it',

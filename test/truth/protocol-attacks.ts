@@ -24,8 +24,6 @@ export interface ProtocolAttack {
   readonly isSame?: true
   /** Something may change for other requests, and must not be proven not to. */
   readonly isUntold?: true
-  /** Somebody else is asked, which `explain` does not do. */
-  readonly isAsked?: true
 }
 
 export const rules = (...own: readonly Tree[]): Tree => ({ authorization: { rules: own } })
@@ -106,14 +104,12 @@ const ASKED: readonly ProtocolAttack[] = [
     old: (place) => asked(host(place, 3), CHECK)(place),
     now: (place) => asked(place.refusing, CHECK)(place),
     requests: [{}],
-    isAsked: true,
   },
   {
     name: 'a service that is asked cannot be reached by TLS',
     old: (place) => asked(host(place, 3), CHECK)(place),
     now: (place) => asked(host(place, 3), CHECK, { policies: { backendTLS: {} } })(place),
     requests: [{}],
-    isAsked: true,
   },
   {
     name: 'a service that counts moves, and nobody can tell what it says',
@@ -122,7 +118,6 @@ const ASKED: readonly ProtocolAttack[] = [
     requests: [{}],
     isSame: true,
     isUntold: true,
-    isAsked: true,
   },
 ]
 
