@@ -122,7 +122,14 @@ function explainRules(
   const stage = mcp.explainMessage(exchange, { ...attributes, [part]: about })
   const pins = isTool ? servers[found.server]?.pins : undefined
   const isDenied = stage.decision?.isEnforced === true && !stage.decision.isAllowed
-  if (pins === undefined || pins.tools.has(found.name) || isDenied) return { stage }
+  if (pins === undefined || isDenied) return { stage }
+  if (pins.tools.has(found.name)) {
+    if (pins.mode !== 'Enforce') return { stage }
+    return {
+      stage,
+      unknown: `it depends on whether server \`${target}\` offers the tool as pinned`,
+    }
+  }
   const tools = [{ name: found.name, changes: ['new'] as const }]
   const isEnforced = pins.mode === 'Enforce'
   const decision = pinDecision({ target, isEnforced, isCall: true, tools })

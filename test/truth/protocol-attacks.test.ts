@@ -88,7 +88,7 @@ describe('attacks on what is called proven of protocols', () => {
   }
 
   async function judge(attack: ProtocolAttack): Promise<void> {
-    const { old, now, requests, isSame = false, isUntold = !isSame } = attack
+    const { old, now, requests, isSame = false, isUntold = !isSame, isOfKeys } = attack
     const { world, addresses } = attacked
     const [was, is] = [attacked.fileOf(old(addresses)), attacked.fileOf(now(addresses))]
     const isMcp = JSON.stringify(was).includes('"targets"')
@@ -112,7 +112,7 @@ describe('attacks on what is called proven of protocols', () => {
       [files[0], before],
       [files[1], after],
     ] as const) {
-      for (const [index, request] of requests.entries()) {
+      for (const [index, request] of isOfKeys ? [] : requests.entries()) {
         const said = await runTools(['explain', '-f', file, ...argsOf(request), '--json'])
         if (/"outcome": "not-known"/.test(said.out)) continue
         assert.equal(said.code === 0, seen[index], `${said.out}${said.err}`)

@@ -24,6 +24,8 @@ export interface ProtocolAttack {
   readonly isSame?: true
   /** Something may change for other requests, and must not be proven not to. */
   readonly isUntold?: true
+  /** One key is another one in each file, and `explain` takes a key by what is said of it. */
+  readonly isOfKeys?: true
 }
 
 export const rules = (...own: readonly Tree[]): Tree => ({ authorization: { rules: own } })
