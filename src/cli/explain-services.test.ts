@@ -150,3 +150,32 @@ describe('explain, where a response is guarded', () => {
     })
   }
 })
+
+describe('explain, where a request has what nobody looks at here', () => {
+  const POSTED = ['-r', 'POST /', '--body', 'x'.repeat(50)]
+  const KEY = 'apiKey: { location: { header: { name: x-api-key } }, keys: [{ key: k }] }'
+  const BASIC = "basicAuth: { mode: Optional, users: ['a:{SHA}/vNB+F2HQ559kaLUZbmHHvZrXpg='] }"
+  for (const [what, policies, args, code, backend] of [
+    ['a key that is not verified', KEY, ['-H', 'x-api-key: k'], 3],
+    ['a key that is said to be good', KEY, ['-H', 'x-api-key: k', '--api-key', '{}'], 0],
+    ['no key', KEY, [], 1],
+    ['a password that is not verified', BASIC, ['-H', 'authorization: Basic YTpi'], 3],
+    ['no password, which is optional', BASIC, [], 0],
+    ['a header that is no password', BASIC, ['-H', 'authorization: Bearer x'], 0],
+    ['one of two keys', `${KEY}, ${BASIC}`, ['-H', 'authorization: Basic YTpi'], 1],
+    ['a body that is buffered', 'buffer: { request: { maxBytes: 50 } }', POSTED, 0],
+    ['a body that is too long for that', 'buffer: { request: { maxBytes: 49 } }', POSTED, 1],
+    [
+      'a body that is too long to be shown',
+      `extAuthz: { host: ${HOST}, includeRequestBody: { maxRequestBytes: 10 } }`,
+      POSTED,
+      1,
+    ],
+    ['an address', '', [], 3, '{ dynamic: {} }'],
+  ] as const) {
+    it(`${what}: exit code ${code}`, async () => {
+      const said = await explain(file(policies, backend), ...args)
+      assert.equal(said.code, code, JSON.stringify(said))
+    })
+  }
+})

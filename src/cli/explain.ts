@@ -63,6 +63,9 @@ protocol are not applied. Headers are parsed according to the protocol of the re
 whitespace around a value is removed in HTTP/1.1 and malformed in HTTP/2, which closes
 the stream (shown as 400). Rate limits of the gateway are not evaluated.
 
+Credentials in the request are not verified either: if it has any of which you pass nothing,
+the result is not known.
+
 The result is not known if it depends on something that is not called here: external
 authorization, external processing, a remote rate limit, an endpoint picker, a guard that is
 a service, or a guard that can reject the response. The result names that policy.
@@ -193,9 +196,13 @@ async function reportOn(
         ]
       : []),
   ]
-  const refusals = explained.authentications.map((policy) => refusalBy(policy, supposed))
-  const refused = hasPassed ? undefined : refusals.find((one) => one !== undefined)
-  return reportExplained(explained, notes, refused)
+  if (hasPassed) return reportExplained(explained, notes)
+  const { authentications, unverified = [] } = explained
+  const certain = authentications.filter((one) => !unverified.includes(one))
+  const refused = certain
+    .map((policy) => refusalBy(policy, supposed))
+    .find((one) => one !== undefined)
+  return reportExplained(explained, notes, refused, unverified[0])
 }
 
 function checkName({ listeners }: Program, { listener: wanted }: HypotheticalRequest): void {

@@ -93,10 +93,11 @@ export function reportExplained(
   explained: ExplainedRequest,
   notes: readonly string[] = [],
   refused?: string,
+  unverified?: Attached,
 ): Explained {
   const { gateway, listener, route, authentications, stages, limits = [] } = explained
   return {
-    ...outcomeOf(explained, refused),
+    ...outcomeOf(explained, refused, unverified),
     gateway,
     listener,
     route,
@@ -115,6 +116,7 @@ function limitNote(limit: string): string {
 function outcomeOf(
   explained: ExplainedRequest,
   refused: string | undefined,
+  unverified: Attached | undefined,
 ): Pick<Explained, 'outcome' | 'status' | 'reason' | 'message' | 'models'> {
   const { stages, closed, early, signInPage, late, unknown, unasked = [] } = explained
   const [connection, ...others] = stages
@@ -125,6 +127,7 @@ function outcomeOf(
   }
   if (signInPage !== undefined) return { outcome: 'not-known', reason: signInPage }
   if (refused !== undefined) return { outcome: 'denied', status: 401, reason: 'authentication' }
+  if (unverified !== undefined) return { outcome: 'not-known', reason: verifiedBy(unverified) }
   const open = { outcome: 'not-known', reason: dependsOn(unasked) } as const
   // What a service says may be all that a rule lacks to admit the request.
   const isOpen = unasked.some(({ kind }) => kind === 'extAuthz')
@@ -143,6 +146,11 @@ function outcomeOf(
   if (REJECTING.has(late.reason)) return { outcome: 'rejected', ...responseOf(late) }
   if (late.reason === 'no-route') return { outcome: 'no-route', ...responseOf(late) }
   return { outcome: isOwnResponse(late) ? 'answered' : 'not-served', ...responseOf(late) }
+}
+
+function verifiedBy({ kind, policy }: Attached): string {
+  const options = 'pass --claims, --api-key or --user'
+  return `it depends on the credentials, which \`${kind}\` of \`${policy}\` verifies: ${options}`
 }
 
 function dependsOn(unasked: readonly Unasked[]): string {

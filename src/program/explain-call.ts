@@ -13,6 +13,8 @@ export interface SupposedBody {
   /** What is responded instead, where it is not taken. */
   readonly rejected: Reply | undefined
   readonly limits: ReadingLimits
+  /** Bytes of it as it is sent; undefined: it is not known. */
+  readonly size?: number
 }
 
 /** A request to an AI backend, as far as what is supposed tells. */

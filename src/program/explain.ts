@@ -21,7 +21,14 @@ import {
   unprepared,
 } from './explain-call.ts'
 import { type ExplainedTool, explainMessage } from './explain-mcp.ts'
-import { limitsAt, type Unasked, unaskedAt } from './explain-services.ts'
+import {
+  limitsAt,
+  tooLong,
+  type Unasked,
+  unaskedAt,
+  unaskedBy,
+  unknownAddress,
+} from './explain-services.ts'
 import {
   answerOf,
   EARLY,
@@ -31,7 +38,7 @@ import {
   signInPageOf,
   TRANSFORMING,
 } from './explain-steps.ts'
-import { recognize } from './hypothetical-token.ts'
+import { isUnverified, recognize } from './hypothetical-token.ts'
 import {
   type BackendProgram,
   isReply,
@@ -100,6 +107,8 @@ export interface ExplainedRequest {
   readonly signInPage?: string | undefined
   /** What the gateway responds itself to a request that is allowed: a redirect, 404. */
   readonly late?: Reply | undefined
+  /** Those of them that would have to verify a credential of the request. */
+  readonly unverified?: readonly Attached[] | undefined
   /** Policies that would call a service about it, in their order. */
   readonly unasked?: readonly Unasked[] | undefined
   /** Limits that it may be over, by kind and policy. */
@@ -148,15 +157,16 @@ export function explainRequest(
   const early = unread ?? answerOf(route, EARLY, exchange) ?? pageOf(route, page)
   for (const policy of authentications) identify(exchange, policy, supposed)
   const traffic = stageOf('traffic', '', route.decider, exchange)
-  const response = isDenied(traffic) ? undefined : answerOf(route, LATE, exchange)
+  const before = unaskedAt(route, exchange, supposed)
+  const response = isDenied(traffic) ? undefined : (before.late ?? answerOf(route, LATE, exchange))
   for (const meter of route.meters ?? []) meter(exchange)
   const chosen = response ?? backendOf(() => route.choose(exchange), supposed.backend, dice)
   const signInPage = signInPageOf(route, exchange)
-  const before = unaskedAt(route, exchange, supposed)
-  const common = { ...place, route: route.name, authentications, early, signInPage }
+  const unverified = authentications.filter((one) => isUnverified(one, exchange, supposed.identity))
+  const common = { ...place, route: route.name, authentications, unverified, early, signInPage }
   const passed = { ...common, limits: isDenied(traffic) ? [] : limitsAt(route) }
   if (isReply(chosen)) {
-    return { ...passed, unasked: before, stages: [first, traffic], late: chosen }
+    return { ...passed, unasked: before.unasked, stages: [first, traffic], late: chosen }
   }
   const sent = supposed.body ?? (supposed.isWhole === true ? NO_BODY : undefined)
   const called = describedAt(chosen, exchange, sent) ?? calledAt(chosen, exchange, sent)
@@ -164,7 +174,10 @@ export function explainRequest(
   const isOver = called.late !== undefined
   const last = isOver ? [] : backendStages(chosen, exchange, supposed.provider, called)
   const { upstream } = chosen
-  const found = { ...passed, unasked: unaskedBy(before, chosen, exchange, supposed, last) }
+  const { unasked, late: own } = unaskedBy(before, chosen, exchange, supposed, allowedIn(last))
+  const found = { ...passed, unasked }
+  const rejected = own ?? tooLong(route, supposed) ?? tooLong(chosen, supposed)
+  if (rejected !== undefined) return { ...found, stages: [first, traffic, ...last], late: rejected }
   if (upstream.kind === 'mcp') {
     // Rules about messages read what it sets.
     answerOf(chosen, TRANSFORMING, exchange)
@@ -174,25 +187,8 @@ export function explainRequest(
     return { ...found, stages: [first, traffic, ...last, ...own], late, unknown, tools }
   }
   const prepared = isOver ? called : unprepared(called, allowedIn(last), exchange)
-  const unknown = called.unknown ?? prepared.unknown
+  const unknown = called.unknown ?? prepared.unknown ?? unknownAddress(chosen, exchange)
   return { ...found, stages: [first, traffic, ...last], late: prepared.late, unknown }
-}
-
-/** Those of the route, of its backend, and of the providers that may be asked. */
-function unaskedBy(
-  before: readonly Unasked[],
-  chosen: BackendProgram,
-  exchange: Exchange,
-  supposed: HypotheticalRequest,
-  stages: readonly ExplainedStage[],
-): readonly Unasked[] {
-  const { upstream } = chosen
-  if (upstream.kind !== 'ai') {
-    return [...before.filter((one) => !one.onlyForCalls), ...unaskedAt(chosen, exchange, supposed)]
-  }
-  const allowed = allowedIn(stages)
-  const asked = upstream.providers.filter(({ provider }) => allowed.has(provider))
-  return [...before, ...[chosen, ...asked].flatMap((one) => unaskedAt(one, exchange, supposed))]
 }
 
 const NO_BODY: SupposedBody = {

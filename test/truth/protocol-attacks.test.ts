@@ -9,6 +9,7 @@ import { type Tree, writeYaml } from './document.ts'
 import { sessionCookie } from './gateways.ts'
 import { KEY_ATTACKS } from './key-attacks.ts'
 import { PIN_ATTACKS, pinned } from './pin-attacks.ts'
+import { POLICY_ATTACKS } from './policy-attacks.ts'
 import { PROTOCOL_ATTACKS, type ProtocolAttack, type SentRequest } from './protocol-attacks.ts'
 import { SERVICE_ATTACKS, SERVICE_INVARIANTS } from './service-attacks.ts'
 import { INVARIANT_ATTACKS, STREAM_ATTACKS } from './stream-attacks.ts'
@@ -37,7 +38,7 @@ describe('attacks on what is called proven of protocols', () => {
   })
   after(() => attacked.close())
 
-  const probeOf = ({ sni, session, ...own }: SentRequest): Probe => {
+  const probeOf = ({ sni, session, user: _, ...own }: SentRequest): Probe => {
     const more = session === undefined ? [] : [sessionCookie(session)]
     const request = { ...own, headers: [...(own.headers ?? []), ...more] }
     const usual = { method: 'GET', target: '/', version: '1.1', headers: [] } as const
@@ -57,7 +58,14 @@ describe('attacks on what is called proven of protocols', () => {
     return all
   }
 
-  function argsOf({ sni, session, claims = session, key, ...request }: SentRequest): string[] {
+  function argsOf({
+    sni,
+    session,
+    claims = session,
+    key,
+    user,
+    ...request
+  }: SentRequest): string[] {
     const { method = 'GET', target = '/', headers = [], body } = request
     return [
       ...['-r', `${method} ${target}`, '-H', `host: ${sni ?? 'a.test'}`, '--listener', 'default'],
@@ -66,6 +74,7 @@ describe('attacks on what is called proven of protocols', () => {
       ...(claims === undefined ? [] : ['--claims', claims]),
       ...(key === undefined ? [] : ['--api-key', JSON.stringify(key)]),
       ...(sni === undefined ? [] : ['--sni', sni]),
+      ...(user === undefined ? [] : ['--user', user]),
     ]
   }
 
@@ -137,6 +146,23 @@ describe('attacks on what is called proven of protocols', () => {
       const [was] = await outcomes(trees[0], [probeOf(request)], isMcp)
       const [is] = await outcomes(trees[1], [probeOf(request)], isMcp)
       await judge({ name, old, now, requests: [request], ...(was === is && { isSame: true }) })
+    })
+  }
+
+  for (const { name, old, now, requests, isUntold } of POLICY_ATTACKS) {
+    it(name, async () => {
+      const { addresses } = attacked
+      const trees = [attacked.fileOf(old(addresses)), attacked.fileOf(now(addresses))] as const
+      const probes = requests.map(probeOf)
+      const [was, is] = [
+        await outcomes(trees[0], probes, false),
+        await outcomes(trees[1], probes, false),
+      ]
+      const isSame = requests.every((_, index) => was[index] === is[index])
+      const first = requests.findIndex((_, index) => was[index] !== is[index])
+      const ordered = isSame ? requests : [requests[first] as SentRequest, ...requests]
+      const more = { ...(isSame && { isSame }), ...(isUntold && { isUntold }) }
+      await judge({ name, old, now, requests: ordered, ...more })
     })
   }
 

@@ -9,6 +9,8 @@ export type SentRequest = Partial<Request> & {
   readonly sni?: string
   /** Metadata of its key. */
   readonly key?: Tree
+  /** Who its password is of, if it is right. */
+  readonly user?: string
   /** JSON text of the claims of a session. */
   readonly session?: string
 }

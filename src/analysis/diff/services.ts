@@ -9,16 +9,23 @@ const ASKING = kindsThat(({ asksService }) => asksService)
  * The policies on a way that ask a service, by their names and in words: it may turn away what no
  * rule does, and what it says is known to nobody before it is asked.
  */
-export function servicesAsked({ points }: Pick<Entry, 'points'>): {
+export function servicesAsked({ points, where }: Pick<Entry, 'points' | 'where'>): {
   readonly services: readonly string[]
   readonly asks: string
 } {
-  const asking = points.flatMap(({ effective }) => [...effective.values()].flat().filter(isAsking))
+  const called = points.flatMap(({ effective }) => [...effective.values()].flat().filter(isAsking))
+  const asking: readonly Pick<ValidPolicy, 'kind' | 'policy'>[] = [...called, ...addressOf(where)]
   const asks = new Set(asking.map(({ kind, policy }) => `${kind} of \`${policy}\``))
   return {
     services: [...new Set(asking.map(({ policy }) => policy))],
     asks: [...asks].join(' and '),
   }
+}
+
+/** What a request names itself has to be found, and must not be this machine. */
+function addressOf({ backend }: Entry['where']): readonly Pick<ValidPolicy, 'kind' | 'policy'>[] {
+  if (backend?.kind !== 'dynamic') return []
+  return [{ kind: 'the address', policy: `backend:${backend.name}` }]
 }
 
 function isAsking({ kind, value }: ValidPolicy): boolean {
