@@ -3,9 +3,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { AttackedServices } from './attacked-services.ts'
+import { CALL_OUT_ATTACKS } from './call-out-attacks.ts'
 import { CHANGED_ATTACKS } from './changed-attacks.ts'
 import { parseExact, probeFor } from './claims-diff.ts'
 import { type Tree, writeYaml } from './document.ts'
+import { FRONTEND_ATTACKS } from './frontend-attacks.ts'
 import { sessionCookie } from './gateways.ts'
 import { KEY_ATTACKS } from './key-attacks.ts'
 import { PIN_ATTACKS, pinned } from './pin-attacks.ts'
@@ -38,13 +40,17 @@ describe('attacks on what is called proven of protocols', () => {
   })
   after(() => attacked.close())
 
-  const probeOf = ({ sni, session, user: _, ...own }: SentRequest): Probe => {
+  const probeOf = ({ sni, session, user: _, isHttp2, ...own }: SentRequest): Probe => {
     const more = session === undefined ? [] : [sessionCookie(session)]
     const request = { ...own, headers: [...(own.headers ?? []), ...more] }
     const usual = { method: 'GET', target: '/', version: '1.1', headers: [] } as const
     const { port } = attacked.addresses
     const tls = sni === undefined ? {} : { tls: { sni } }
-    return { transport: { port, ...tls }, request: { ...usual, host: sni ?? 'a.test', ...request } }
+    const spoken = isHttp2 ? { isHttp2 } : {}
+    return {
+      transport: { port, ...tls, ...spoken },
+      request: { ...usual, host: sni ?? 'a.test', ...request },
+    }
   }
 
   async function outcomes(tree: Tree, probes: readonly Probe[], isMcp: boolean) {
@@ -66,9 +72,10 @@ describe('attacks on what is called proven of protocols', () => {
     user,
     ...request
   }: SentRequest): string[] {
-    const { method = 'GET', target = '/', headers = [], body } = request
+    const { method = 'GET', target = '/', headers = [], body, isHttp2 } = request
+    const line = `${method} ${target}${isHttp2 ? ' HTTP/2' : ''}`
     return [
-      ...['-r', `${method} ${target}`, '-H', `host: ${sni ?? 'a.test'}`, '--listener', 'default'],
+      ...['-r', line, '-H', `host: ${sni ?? 'a.test'}`, '--listener', 'default'],
       ...headers.flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
       ...(body === undefined ? [] : ['--body', body]),
       ...(claims === undefined ? [] : ['--claims', claims]),
@@ -149,7 +156,11 @@ describe('attacks on what is called proven of protocols', () => {
     })
   }
 
-  for (const { name, old, now, requests, isUntold } of POLICY_ATTACKS) {
+  for (const { name, old, now, requests, isUntold } of [
+    ...CALL_OUT_ATTACKS,
+    ...POLICY_ATTACKS,
+    ...FRONTEND_ATTACKS,
+  ]) {
     it(name, async () => {
       const { addresses } = attacked
       const trees = [attacked.fileOf(old(addresses)), attacked.fileOf(now(addresses))] as const

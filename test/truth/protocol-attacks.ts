@@ -7,6 +7,7 @@ import type { Request } from './wire.ts'
 export type SentRequest = Partial<Request> & {
   /** In TLS, by this name. */
   readonly sni?: string
+  readonly isHttp2?: true
   /** Metadata of its key. */
   readonly key?: Tree
   /** Who its password is of, if it is right. */
