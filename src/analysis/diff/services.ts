@@ -22,6 +22,22 @@ export function servicesAsked({ points, where }: Pick<Entry, 'points' | 'where'>
   }
 }
 
+/** The first thing on a way that decides after its rules and is no rule, in words. */
+export function decidingLater({
+  points,
+  where,
+}: Pick<Entry, 'points' | 'where'>): string | undefined {
+  const kinds = points.flatMap(({ effective }) => [...effective.keys()])
+  const found = kinds.find((kind) => LATER.has(kind))
+  if (found !== undefined) return `the result of \`${found}\``
+  return where.backend?.kind === 'dynamic' ? 'the address that it names' : undefined
+}
+
+const LATER: ReadonlySet<string> = new Set([
+  ...kindsThat(({ asksService, identifies }) => asksService && identifies.length === 0),
+  'guardrails',
+])
+
 /** What a request names itself has to be found, and must not be this machine. */
 function addressOf({ backend }: Entry['where']): readonly Pick<ValidPolicy, 'kind' | 'policy'>[] {
   if (backend?.kind !== 'dynamic') return []
