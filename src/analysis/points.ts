@@ -67,7 +67,14 @@ export interface OwnReply {
 
 export type Reading = Pick<
   FrontendHttp,
-  'mergeSlashes' | 'headersWithUnderscores' | 'maxBufferSize' | 'maxJsonSize'
+  | 'mergeSlashes'
+  | 'headersWithUnderscores'
+  | 'maxBufferSize'
+  | 'maxJsonSize'
+  | 'maxHeadSize'
+  | 'http1MaxHeaders'
+  | 'http2MaxHeaderSize'
+  | 'maxBodySize'
 >
 
 /** Every place of the Model where rules can decide, in the order of the file. */
@@ -167,11 +174,15 @@ const REPLYING = kindsThat(({ repliesTo }) => repliesTo === 'requests')
 const HTTP_DEFAULTS = frontendHttp.parse({})
 
 function readingOf({ byKind }: Effective): Reading {
-  const { mergeSlashes, headersWithUnderscores, maxBufferSize, maxJsonSize } = {
+  const { mergeSlashes, headersWithUnderscores, maxBufferSize, maxJsonSize, ...limits } = {
     ...HTTP_DEFAULTS,
     ...(byKind.get('frontendHttp')?.[0].value as FrontendHttp | undefined),
   }
-  return { mergeSlashes, headersWithUnderscores, maxBufferSize, maxJsonSize }
+  const { maxHeadSize, http1MaxHeaders, maxBodySize, http2MaxHeaderSize = maxHeadSize } = limits
+  return {
+    ...{ mergeSlashes, headersWithUnderscores, maxBufferSize, maxJsonSize },
+    ...{ maxHeadSize, http1MaxHeaders, http2MaxHeaderSize, maxBodySize },
+  }
 }
 
 /** Nothing reads messages of agents without the policy. */

@@ -68,7 +68,7 @@ describe('where a service is asked as well', () => {
           `name: services\nconfig: gateway.yaml\ninvariants:\n- { name: path, admitted: "request.path != '${path}'" }\n`,
         )
       const unclear = await runWith(['prove', suite('/z')])
-      assert.equal(unclear.code, 1)
+      assert.equal(unclear.code, 3)
       assert.match(unclear.out, /not known: path/)
       assert.ok(unclear.out.includes(`${service.split(':', 1)[0]} of \`${policy}\``), unclear.out)
       assert.match(unclear.out, /GET \/z/)

@@ -20,9 +20,12 @@ export interface Command {
   readonly help: string
   /** Whether its work may take more than a second. */
   readonly mayTakeLong?: boolean
-  /** The exit code: 0 for yes, 1 for no, 2 for a question that was not understood. */
+  /** The exit code: 0 for yes, 1 for no, 2 for a usage error, 3 if it is not known. */
   readonly run: (args: readonly string[], terminal: Terminal) => number | Promise<number>
 }
+
+/** The exit code of a command that can say neither yes nor no. */
+export const NOT_KNOWN = 3
 
 export function defineCommand(command: Command): Command {
   return command

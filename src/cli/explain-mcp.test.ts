@@ -56,10 +56,10 @@ mcp:
   const ENG = ['--header', 'x-team: eng']
 
   for (const [what, name, given, args, outcome, cause] of [
-    ['allowed', 'files_read', { path: '/srv/a' }, [], 'forwarded', 'matched'],
+    ['allowed, as pinned', 'files_read', { path: '/srv/a' }, [], 'not-known', 'matched'],
     ['denied by its arguments', 'files_read', { path: '/etc' }, [], 'denied', 'no-allow-match'],
     ['denied by its name', 'files_write', {}, [], 'denied', 'no-allow-match'],
-    ['allowed for a team', 'files_write', {}, ENG, 'forwarded', 'matched'],
+    ['allowed for a team, as pinned', 'files_write', {}, ENG, 'not-known', 'matched'],
     ['not pinned', 'files_delete', {}, ENG, 'denied', 'pin'],
     ['of a server without pins', 'search_delete', {}, ENG, 'forwarded', 'matched'],
   ] as const) {

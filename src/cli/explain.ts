@@ -16,7 +16,7 @@ import { closeKept, retiredKept } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'
 import { DEFAULT_ADMIN } from './admin-client.ts'
 import { codeJson, codePage, isCode } from './code-page.ts'
-import { defineCommand, type Terminal, UsageError } from './define.ts'
+import { defineCommand, NOT_KNOWN, type Terminal, UsageError } from './define.ts'
 import { explainServed } from './explain-served.ts'
 import {
   type Explained,
@@ -61,8 +61,14 @@ listener that requires one closes the connection. The source address is used as 
 for the connection and for the request: X-Forwarded-For, trustedHops and the PROXY
 protocol are not applied. Headers are parsed according to the protocol of the request:
 whitespace around a value is removed in HTTP/1.1 and malformed in HTTP/2, which closes
-the stream (shown as 400). Rate limits, external authorization and external processing are
-not evaluated.
+the stream (shown as 400). Rate limits of the gateway are not evaluated.
+
+Credentials in the request are not verified either: if it has any of which you pass nothing,
+the result is not known.
+
+The result is not known if it depends on something that is not called here: external
+authorization, external processing, a remote rate limit, an endpoint picker, a guard that is
+a service, or a guard that can reject the response. The result names that policy.
 Without a body, decisions of AI backend rules that depend on the model are not known, and
 neither are those of MCP rules. With an MCP message as the body, rules about tools,
 prompts and resources are evaluated, and so are pins; for \`tools/list\`, the pinned tools
@@ -102,8 +108,8 @@ With the CODE of a message, such as PC0203, it prints what the message means, wi
       --format json      JSON output; short form: --json
 
 Exit code: 0 if the request is allowed; 1 if it is rejected or denied, no route matches, it is
-not served, the gateway itself responds with an error or the result is not known; 2 for a
-usage error.`,
+not served or the gateway itself responds with an error; 2 for a usage error; 3 if the result
+is not known.`,
   run: async (args, terminal) => {
     const { values, positionals } = parse(args)
     const [word] = positionals
@@ -125,6 +131,7 @@ usage error.`,
     }
     if (format === 'json') terminal.out(`${JSON.stringify(report, undefined, 2)}\n`)
     else terminal.out(renderExplained(report, painter(terminal.colour)))
+    if (report.outcome === 'not-known') return NOT_KNOWN
     return PASSING.has(report.outcome) && (report.status ?? 200) < 400 ? 0 : 1
   },
 })
@@ -189,9 +196,13 @@ async function reportOn(
         ]
       : []),
   ]
-  const refusals = explained.authentications.map((policy) => refusalBy(policy, supposed))
-  const refused = hasPassed ? undefined : refusals.find((one) => one !== undefined)
-  return reportExplained(explained, notes, refused)
+  if (hasPassed) return reportExplained(explained, notes)
+  const { authentications, unverified = [] } = explained
+  const certain = authentications.filter((one) => !unverified.includes(one))
+  const refused = certain
+    .map((policy) => refusalBy(policy, supposed))
+    .find((one) => one !== undefined)
+  return reportExplained(explained, notes, refused, unverified[0])
 }
 
 function checkName({ listeners }: Program, { listener: wanted }: HypotheticalRequest): void {

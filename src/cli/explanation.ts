@@ -9,6 +9,7 @@ import {
   isDenied,
 } from '../program/explain.ts'
 import type { ExplainedTool } from '../program/explain-mcp.ts'
+import { readsService, type Unasked } from '../program/explain-services.ts'
 import { isOwnResponse } from '../program/explain-steps.ts'
 import { recordOf } from '../reach/kinds.ts'
 import { missingHint } from './missing.ts'
@@ -92,29 +93,32 @@ export function reportExplained(
   explained: ExplainedRequest,
   notes: readonly string[] = [],
   refused?: string,
+  unverified?: Attached,
 ): Explained {
-  const { gateway, listener, route, authentications, stages, unasked = [] } = explained
+  const { gateway, listener, route, authentications, stages, limits = [] } = explained
   return {
-    ...outcomeOf(explained, refused),
+    ...outcomeOf(explained, refused, unverified),
     gateway,
     listener,
     route,
     authentications: authentications.map(authenticationReport),
     ...(refused === undefined ? {} : { refused }),
-    notes: [...notes, ...unasked.map(unaskedNote)],
+    notes: [...notes, ...limits.map(limitNote)],
     stages: stages.map((one) => stageReport(one, denialOf(stages) === undefined)),
     ...(explained.tools === undefined ? {} : { tools: explained.tools }),
   }
 }
 
-function unaskedNote(kind: string): string {
-  return `\`${kind}\` is not evaluated: its service can reject the request or respond itself`
+function limitNote(limit: string): string {
+  return `${limit} is not evaluated: it rejects requests over the limit`
 }
 
 function outcomeOf(
-  { stages, closed, early, signInPage, late, unknown }: ExplainedRequest,
+  explained: ExplainedRequest,
   refused: string | undefined,
+  unverified: Attached | undefined,
 ): Pick<Explained, 'outcome' | 'status' | 'reason' | 'message' | 'models'> {
+  const { stages, closed, early, signInPage, late, unknown, unasked = [] } = explained
   const [connection, ...others] = stages
   if (connection !== undefined && isDenied(connection)) return { outcome: 'closed' }
   if (closed !== undefined) return { outcome: 'closed', reason: closed }
@@ -123,11 +127,19 @@ function outcomeOf(
   }
   if (signInPage !== undefined) return { outcome: 'not-known', reason: signInPage }
   if (refused !== undefined) return { outcome: 'denied', status: 401, reason: 'authentication' }
+  if (unverified !== undefined) return { outcome: 'not-known', reason: verifiedBy(unverified) }
+  const open = { outcome: 'not-known', reason: dependsOn(unasked) } as const
+  // What a service says may be all that a rule lacks to admit the request.
+  const isOpen = unasked.some(({ kind }) => kind === 'extAuthz')
+  if (isOpen && others.some((one) => isDenied(one) && readsService(one))) return open
+  const isTaken = unasked.some(({ mayRespond }) => mayRespond)
+  if (isTaken && !others.some((one) => one.stage === 'traffic' && isDenied(one))) return open
   const certain = others.filter(({ provider }) => unknown === undefined || provider === undefined)
   if (denialOf(certain) !== undefined) {
     const status = others.find(isDenied)?.deniedStatus ?? 403
     return { outcome: 'denied', status, reason: 'authorization' }
   }
+  if (unasked.length > 0 && !isCertain(late)) return open
   if (late?.reason === 'authorization') return { outcome: 'denied', ...responseOf(late) }
   if (unknown !== undefined) return { outcome: 'not-known', reason: unknown }
   if (late === undefined) return { outcome: 'forwarded' }
@@ -135,6 +147,27 @@ function outcomeOf(
   if (late.reason === 'no-route') return { outcome: 'no-route', ...responseOf(late) }
   return { outcome: isOwnResponse(late) ? 'answered' : 'not-served', ...responseOf(late) }
 }
+
+function verifiedBy({ kind, policy }: Attached): string {
+  const options = 'pass --claims, --api-key or --user'
+  return `it depends on the credentials, which \`${kind}\` of \`${policy}\` verifies: ${options}`
+}
+
+function dependsOn(unasked: readonly Unasked[]): string {
+  const named = new Set(unasked.map(({ kind, policy }) => `\`${kind}\` of \`${policy}\``))
+  return `it depends on the service of ${[...named].join(' and ')}`
+}
+
+/** No service that can only deny changes that it is not admitted, and none is read for it. */
+function isCertain(late: Reply | undefined): boolean {
+  return late !== undefined && (REJECTING.has(late.reason) || UNSERVED.has(late.reason))
+}
+
+const UNSERVED: ReadonlySet<Reply['reason']> = new Set([
+  'no-route',
+  'no-backend',
+  'invalid-backend',
+])
 
 const REJECTING: ReadonlySet<Reply['reason']> = new Set(['csrf', 'bad-request', 'too-large'])
 

@@ -165,7 +165,10 @@ export async function withBody(
   const options = { ...needs, isLogged: false, max: limits.body }
   const body = { bytes: kept, beginning: bytes.subarray(0, limits.body) }
   const rejected = await takeBody(exchange, body, coding, options)
-  return { ...supposed, body: { content: exchange.request.body, rejected, limits } }
+  return {
+    ...supposed,
+    body: { content: exchange.request.body, rejected, limits, size: bytes.length },
+  }
 }
 
 function writtenBy({

@@ -172,7 +172,7 @@ describe('portcullis prove', () => {
     it(`${title}: ${kind}`, async () => {
       const answer = await answerTo(invariant)
       assert.equal(answer.kind, kind, JSON.stringify(answer))
-      assert.equal(answer.code, kind === 'proven' ? 0 : 1)
+      assert.equal(answer.code, { proven: 0, refuted: 1, 'not known': 3 }[kind])
     })
   }
 
@@ -242,7 +242,9 @@ requests: [{ path: /x, listener: web, expect: 200 }]
 
   it('passes what is not known only if it is told to', async () => {
     const file = write(`${CONFIG}- { name: it, admitted: "request.path != ''" }\n`)
-    assert.equal((await runWith(['prove', file])).code, 1)
+    assert.equal((await runWith(['prove', file])).code, 3)
+    const refuted = write(`${CONFIG}- { name: it, admitted: 'false' }\n`)
+    assert.equal((await runWith(['prove', file, refuted])).code, 1)
     const { code, out } = await runWith(['prove', '--allow-not-known', file])
     assert.equal(code, 0)
     assert.match(out, /not known: it\n {4}listener db\/default: /)

@@ -3,7 +3,7 @@ import { renderSarif } from '../diagnostics/render-sarif.ts'
 import { defineCommand } from './define.ts'
 import { FILES, FORMAT, filesOf, formatOf, readArgs } from './read-args.ts'
 import { readSuite } from './suite/read.ts'
-import { countCases, renderResults, renderResultsJson } from './suite/render.ts'
+import { exitCodeOf, renderResults, renderResultsJson } from './suite/render.ts'
 import { invariantDiagnostics } from './suite/render-invariants.ts'
 import { notRun, runSuite, type SuiteResult } from './suite/run-suite.ts'
 import { writeJunit } from './suite/write-junit.ts'
@@ -29,7 +29,8 @@ Nothing is served. \`portcullis test\` does the same and also sends the requests
   --junit FILE        also write the results as JUnit XML
   --allow-not-known   do not fail on invariants that are neither proven nor refuted
 
-Exit code: 0 if all invariants are proven, 1 otherwise, 2 for a usage error.`,
+Exit code: 0 if all invariants are proven; 1 if one is refuted or a file cannot be used; 2 for a
+usage error; 3 if none is refuted, but some are not known.`,
   run: async (args, terminal) => {
     const read = parse(args)
     const { values } = read
@@ -41,8 +42,7 @@ Exit code: 0 if all invariants are proven, 1 otherwise, 2 for a usage error.`,
     else if (format === 'sarif') terminal.out(`${renderSarif(said(results), own.version)}\n`)
     else terminal.out(renderResults(results, terminal))
     const isWritten = values.junit === undefined || writeJunit(values.junit, results, terminal)
-    const { failed, notRun: unread } = countCases(results)
-    return failed + unread > 0 || !isWritten ? 1 : 0
+    return exitCodeOf(results, !isWritten)
   },
 })
 

@@ -81,7 +81,7 @@ describe('portcullis explain with providers', () => {
       const { out, code } = await runWith(['explain', '-f', own, '--json', '-r', request])
       return [JSON.parse(out).outcome, code]
     }
-    assert.deepEqual(await told('POST /v1/chat/completions'), ['not-known', 1])
+    assert.deepEqual(await told('POST /v1/chat/completions'), ['not-known', 3])
     assert.deepEqual(await told('POST /v1/batches'), ['denied', 1])
     const plain = ['explain', '-f', file('any.yaml', config({})), '--json', '-r']
     const { out } = await runWith([...plain, 'POST /v1/chat/completions'])

@@ -5,7 +5,7 @@ import { defineCommand } from './define.ts'
 import { ADMIN, FILES, FORMAT, filesOf, formatOf, readArgs } from './read-args.ts'
 import { readText } from './read-text.ts'
 import { readSuite } from './suite/read.ts'
-import { countCases, renderResults, renderResultsJson } from './suite/render.ts'
+import { countCases, exitCodeOf, renderResults, renderResultsJson } from './suite/render.ts'
 import { notRun, runSuite, type SuiteResult } from './suite/run-suite.ts'
 import { writeJunit } from './suite/write-junit.ts'
 
@@ -30,8 +30,9 @@ See docs/reference/test-files.md.
   --fail-on-uncovered  fail if a rule decided no request
   --allow-not-known    do not fail on invariants that are neither proven nor refuted
 
-Exit code: 0 if all cases pass and all invariants are proven, 1 otherwise, 2 for a usage
-error.`,
+Exit code: 0 if all cases pass and all invariants are proven; 1 if a case fails, an invariant
+is refuted or a file cannot be used; 2 for a usage error; 3 if nothing fails, but invariants
+are not known.`,
   run: async (args, terminal) => {
     const read = parse(args)
     const { values } = read
@@ -56,9 +57,9 @@ error.`,
     if (format === 'json') terminal.out(`${renderResultsJson(results)}\n`)
     else terminal.out(renderResults(results, terminal))
     const isWritten = values.junit === undefined || writeJunit(values.junit, results, terminal)
-    const counts = countCases(results)
-    const isUncovered = values['fail-on-uncovered'] === true && counts.uncovered > 0
-    return counts.failed + counts.notRun > 0 || isUncovered || !isWritten ? 1 : 0
+    const { uncovered } = countCases(results)
+    const isUncovered = values['fail-on-uncovered'] === true && uncovered > 0
+    return exitCodeOf(results, isUncovered || !isWritten)
   },
 })
 

@@ -43,6 +43,11 @@ function known(location: SentLocation | undefined, place: Place): Location {
   return { ...place, credential: { location, read } }
 }
 
+/** Whether a request has something where this credential is looked for; where an expression says, it may. */
+export function maySend(location: CredentialLocation, exchange: Exchange): boolean {
+  return location.kind === 'expression' || locationOf(location).find(exchange) !== undefined
+}
+
 /** Credentials of the same place cannot be told apart: who keeps one keeps the other. */
 export function placeOf(location: CredentialLocation): string {
   return location.kind === 'expression' ? '' : `${location.kind} ${location.name}`

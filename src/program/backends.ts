@@ -139,7 +139,7 @@ function compilePlain(
   const cluster = clusters.open(backend, clusterPolicies(policies))
   if (cluster === undefined) return INVALID_BACKEND
   const section = sections.compile(around, 'backend', (one) => holdsForRequests(one, backend))
-  const { steps, run, readsBody, readsBeginning, decodesBody, decider } = section
+  const { steps, run, kinds, readsBody, readsBeginning, decodesBody, decider } = section
   const http = reached.byKind.get('http')?.[0].value as Http | undefined
   const requestTimeout = attemptTime(http?.requestTimeout)
   const program: BackendProgram = {
@@ -147,6 +147,7 @@ function compilePlain(
     upstream: { kind: 'cluster', cluster },
     steps,
     run,
+    kinds,
     readsBody,
     readsBeginning,
     decodesBody,

@@ -1,7 +1,8 @@
 import type { ReadingLimits } from '../cel/values/ledger.ts'
 import type { Exchange } from '../exchange/exchange.ts'
-import { NO_GUARDRAILS } from '../exchange/guardrails.ts'
+import { type AttachedGuardrails, NO_GUARDRAILS } from '../exchange/guardrails.ts'
 import type { Reply } from '../exchange/reply.ts'
+import type { Guardrails } from '../policies/guardrails/schema.ts'
 import { ModelCall } from './model-call.ts'
 import type { BackendProgram, Candidate } from './program.ts'
 
@@ -12,6 +13,8 @@ export interface SupposedBody {
   /** What is responded instead, where it is not taken. */
   readonly rejected: Reply | undefined
   readonly limits: ReadingLimits
+  /** Bytes of it as it is sent; undefined: it is not known. */
+  readonly size?: number
 }
 
 /** A request to an AI backend, as far as what is supposed tells. */
@@ -82,14 +85,25 @@ export function unprepared(
     program.attachGuards?.(exchange)
     // Those that need nobody else come to the same whatever a service says, if they reject.
     const prepared = call.prepare(exchange, target, 'without-services')
-    if (!('status' in prepared)) return asksService(exchange) ? UNKNOWN : {}
+    if (!('status' in prepared)) return { unknown: unknownGuard(exchange) }
     late ??= prepared
   }
   return { late }
 }
 
-const UNKNOWN: Prepared = { unknown: 'the decision of the guard service is unknown' }
-
-function asksService({ guardrails }: Exchange): boolean {
-  return guardrails.some(({ webhooks }) => webhooks.size > 0)
+/** Who may still reject what no guard rejected so far; undefined: nobody. */
+export function unknownGuard(
+  { guardrails }: Exchange,
+  asks = ({ webhooks }: AttachedGuardrails) => webhooks.size > 0,
+): string | undefined {
+  const asking = guardrails.find(asks)
+  if (asking !== undefined)
+    return `it depends on the service of \`guardrails\` of \`${asking.policy}\``
+  const rejecting = guardrails.find(({ value }) =>
+    (value as Guardrails).response?.some(({ regex }) => regex?.action !== 'Mask'),
+  )
+  return (
+    rejecting &&
+    `it depends on the response, which \`guardrails\` of \`${rejecting.policy}\` can reject`
+  )
 }

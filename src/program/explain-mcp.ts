@@ -18,7 +18,7 @@ import {
   unacceptedStream,
   withoutSession,
 } from '../protocols/mcp/well-formed.ts'
-import type { SupposedBody } from './explain-call.ts'
+import { type SupposedBody, unknownGuard } from './explain-call.ts'
 import { mcpGuardsFor } from './mcp-guards.ts'
 import { pinDecision } from './mcp-pins.ts'
 import type { McpUpstream, MessageExplanation } from './program.ts'
@@ -34,7 +34,7 @@ export interface ExplainedTool {
 export interface ExplainedMessage {
   readonly stage?: MessageExplanation
   readonly late?: Reply
-  readonly unknown?: string
+  readonly unknown?: string | undefined
   readonly tools?: readonly ExplainedTool[]
 }
 
@@ -47,13 +47,15 @@ export function explainMessage(
   const ruled = explainRules(upstream, exchange, body)
   const { stage, late, unknown } = ruled
   const isDenied = stage?.decision?.isEnforced === true && !stage.decision.isAllowed
-  const guard = mcpGuardsFor(exchange)?.request
-  if (late !== undefined || unknown !== undefined || isDenied || guard === undefined) return ruled
-  if (exchange.request.method !== 'POST') return ruled
+  const guards = mcpGuardsFor(exchange)
+  if (late !== undefined || unknown !== undefined || isDenied || guards === undefined) return ruled
+  // Guards that are services reject everything here, and those of responses what comes back.
+  const open = { ...ruled, unknown: unknownGuard(exchange, () => false) }
+  if (exchange.request.method !== 'POST' || guards.request === undefined) return open
   if (body?.content === undefined) return { ...ruled, unknown: UNKNOWN_MESSAGE }
   const text = new TextDecoder().decode(body.content)
-  const { rejection } = runToCompletion(guardMessage(text, guard))
-  if (rejection === undefined) return ruled
+  const { rejection } = runToCompletion(guardMessage(text, guards.request))
+  if (rejection === undefined) return open
   // An error of the protocol, which is a response as others are.
   return { ...ruled, late: { ...reply(200, 'authorization'), message: rejection } }
 }
@@ -120,7 +122,14 @@ function explainRules(
   const stage = mcp.explainMessage(exchange, { ...attributes, [part]: about })
   const pins = isTool ? servers[found.server]?.pins : undefined
   const isDenied = stage.decision?.isEnforced === true && !stage.decision.isAllowed
-  if (pins === undefined || pins.tools.has(found.name) || isDenied) return { stage }
+  if (pins === undefined || isDenied) return { stage }
+  if (pins.tools.has(found.name)) {
+    if (pins.mode !== 'Enforce') return { stage }
+    return {
+      stage,
+      unknown: `it depends on whether server \`${target}\` offers the tool as pinned`,
+    }
+  }
   const tools = [{ name: found.name, changes: ['new'] as const }]
   const isEnforced = pins.mode === 'Enforce'
   const decision = pinDecision({ target, isEnforced, isCall: true, tools })

@@ -2,7 +2,7 @@ import type { Exchange } from '../exchange/exchange.ts'
 import type { Reply } from '../exchange/reply.ts'
 import { POLICIES } from '../policies/index.ts'
 import { type Oidc, signInPaths } from '../policies/oidc/schema.ts'
-import { IDENTIFYING, kindsThat, recordOf } from '../reach/kinds.ts'
+import { IDENTIFYING, recordOf } from '../reach/kinds.ts'
 import { RULE_KINDS } from '../reach/points.ts'
 import type { RouteProgram } from './program.ts'
 
@@ -41,13 +41,6 @@ const DESCRIBING: ReadonlySet<string> = new Set(['jwtAuthentication'])
 export const TRANSFORMING: ReadonlySet<string> = new Set(['transformations'])
 /** They attach guards, which run once there is a message. */
 export const GUARDING: ReadonlySet<string> = new Set(['guardrails'])
-
-const ASKING = kindsThat(({ asksService, identifies }) => asksService && identifies.length === 0)
-
-/** What asks a service after the rules; authentications are said by themselves. */
-export function unaskedOf({ kinds = [] }: Pick<RouteProgram, 'kinds'>): readonly string[] {
-  return kinds.filter((kind) => ASKING.has(kind))
-}
 
 /** Pages by which somebody signs in or out: what they respond, the provider and the session say. */
 export function signInPageOf(

@@ -22,6 +22,14 @@ import {
 } from './explain-call.ts'
 import { type ExplainedTool, explainMessage } from './explain-mcp.ts'
 import {
+  limitsAt,
+  tooLong,
+  type Unasked,
+  unaskedAt,
+  unaskedBy,
+  unknownAddress,
+} from './explain-services.ts'
+import {
   EARLY,
   GUARDING,
   LATE,
@@ -29,9 +37,8 @@ import {
   replyOf,
   signInPageOf,
   TRANSFORMING,
-  unaskedOf,
 } from './explain-steps.ts'
-import { recognize } from './hypothetical-token.ts'
+import { isUnverified, recognize } from './hypothetical-token.ts'
 import {
   type BackendProgram,
   isReply,
@@ -100,8 +107,12 @@ export interface ExplainedRequest {
   readonly signInPage?: string | undefined
   /** What the gateway responds itself to a request that is allowed: a redirect, 404. */
   readonly late?: Reply | undefined
-  /** Kinds of policies that ask a service about it after the rules: it may respond itself. */
-  readonly unasked?: readonly string[] | undefined
+  /** Those of them that would have to verify a credential of the request. */
+  readonly unverified?: readonly Attached[] | undefined
+  /** Policies that would call a service about it, in their order. */
+  readonly unasked?: readonly Unasked[] | undefined
+  /** Limits that it may be over, by kind and policy. */
+  readonly limits?: readonly string[] | undefined
   /** Why it cannot be told what the backend's rules decide. */
   readonly unknown?: string | undefined
   /** Of a list of MCP tools: those that are known from pins. */
@@ -146,19 +157,27 @@ export function explainRequest(
   const early = unread ?? replyOf(route, EARLY, exchange) ?? pageOf(route, page)
   for (const policy of authentications) identify(exchange, policy, supposed)
   const traffic = stageOf('traffic', '', route.decider, exchange)
-  const response = isDenied(traffic) ? undefined : replyOf(route, LATE, exchange)
+  const before = unaskedAt(route, exchange, supposed)
+  const response = isDenied(traffic) ? undefined : (before.late ?? replyOf(route, LATE, exchange))
   for (const meter of route.meters ?? []) meter(exchange)
   const chosen = response ?? backendOf(() => route.choose(exchange), supposed.backend, dice)
   const signInPage = signInPageOf(route, exchange)
-  const unasked = isDenied(traffic) ? [] : unaskedOf(route)
-  const found = { ...place, route: route.name, authentications, early, signInPage, unasked }
-  if (isReply(chosen)) return { ...found, stages: [first, traffic], late: chosen }
+  const unverified = authentications.filter((one) => isUnverified(one, exchange, supposed.identity))
+  const common = { ...place, route: route.name, authentications, unverified, early, signInPage }
+  const passed = { ...common, limits: isDenied(traffic) ? [] : limitsAt(route) }
+  if (isReply(chosen)) {
+    return { ...passed, unasked: before.unasked, stages: [first, traffic], late: chosen }
+  }
   const sent = supposed.body ?? (supposed.isWhole === true ? NO_BODY : undefined)
   const called = describedAt(chosen, exchange, sent) ?? calledAt(chosen, exchange, sent)
   // Before a provider is chosen there is nothing that its rules could say.
   const isOver = called.late !== undefined
   const last = isOver ? [] : backendStages(chosen, exchange, supposed.provider, called)
   const { upstream } = chosen
+  const { unasked, late: own } = unaskedBy(before, chosen, exchange, supposed, allowedIn(last))
+  const found = { ...passed, unasked }
+  const rejected = own ?? tooLong(route, supposed) ?? tooLong(chosen, supposed)
+  if (rejected !== undefined) return { ...found, stages: [first, traffic, ...last], late: rejected }
   if (upstream.kind === 'mcp') {
     // Rules about messages read what it sets.
     replyOf(chosen, TRANSFORMING, exchange)
@@ -168,7 +187,7 @@ export function explainRequest(
     return { ...found, stages: [first, traffic, ...last, ...own], late, unknown, tools }
   }
   const prepared = isOver ? called : unprepared(called, allowedIn(last), exchange)
-  const unknown = called.unknown ?? prepared.unknown
+  const unknown = called.unknown ?? prepared.unknown ?? unknownAddress(chosen, exchange)
   return { ...found, stages: [first, traffic, ...last], late: prepared.late, unknown }
 }
 

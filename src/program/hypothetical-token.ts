@@ -1,7 +1,10 @@
 import type { JsonObject } from '../cel/values/value.ts'
+import type { Exchange } from '../exchange/exchange.ts'
 import type { IdentityVariable } from '../exchange/identity.ts'
 import type { Attached } from '../model/policy.ts'
 import type { Authentication } from '../policies/authentication/schema.ts'
+import type { CredentialLocation } from '../policies/credential-location.ts'
+import { maySend } from '../policies/find-credential.ts'
 import type { JwtAuthentication } from '../policies/jwt-authentication/schema.ts'
 import { checkTimes, malformedClaim } from '../policies/jwt-authentication/verify.ts'
 import { IDENTIFYING } from '../reach/kinds.ts'
@@ -30,6 +33,20 @@ export function recognize(policy: Attached, identity: SupposedIdentity): Recogni
     refusal ??= bad
   }
   return { variables, accepted: [], refusal }
+}
+
+/** Whether the request has a credential of which nothing is supposed: nobody verifies it here. */
+export function isUnverified(
+  policy: Attached,
+  exchange: Exchange,
+  identity: SupposedIdentity,
+): boolean {
+  return membersOf(policy).some(({ kind, value }) => {
+    const { location } = value as { readonly location?: CredentialLocation }
+    const variables = IDENTIFYING.get(kind) ?? []
+    if (location === undefined || variables.some((one) => identity[one] !== undefined)) return false
+    return maySend(location, exchange)
+  })
 }
 
 function membersOf(

@@ -14,6 +14,11 @@ export function placeStep(step: Step, policy: PolicyPlace): Step {
   return step
 }
 
+/** The policy of a step; of several of one kind, the first. */
+export function placeOf(step: Step): PolicyPlace | undefined {
+  return places.get(step)
+}
+
 /**
  * Steps as one: nothing to run costs nothing, and few are called from code that knows how many
  * they are, at half the cost of a loop over them. What one of them throws is thrown with its

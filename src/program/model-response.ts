@@ -15,8 +15,10 @@ import { rejectedBy } from './model-guards.ts'
 import { PiecewiseBody } from './piecewise-body.ts'
 import type { PlacedPart } from './way-back.ts'
 
-/** Bytes of a response that are kept to be translated, or to read its usage. */
+/** Bytes of a response that are kept to read its usage. */
 const MAX_WHOLE = 16 * 1024 * 1024
+/** The same to translate it, which takes some milliseconds for each. */
+const MAX_TRANSLATED = 4 * 1024 * 1024
 
 const UNREADABLE = { ...reply(502, 'upstream-invalid'), detail: 'model-response' }
 const TOO_LONG = { ...reply(502, 'upstream-invalid'), detail: 'response-too-large' }
@@ -155,7 +157,7 @@ export class ModelResponse {
     }
     const change = (bytes: Uint8Array, _: Exchange, draft?: ResponseDraft) =>
       draft === undefined || draft.isOwn ? undefined : this.#whole(bytes, draft)
-    const whole = { mode: 'whole', maxBytes: MAX_WHOLE, whenLonger: 'reject', change } as const
+    const whole = { mode: 'whole', maxBytes: MAX_TRANSLATED, whenLonger: 'reject', change } as const
     return { policy: undefined, response, body: whole }
   }
 
@@ -218,7 +220,7 @@ export class ModelResponse {
     return {
       write: (bytes) => {
         this.#keep(bytes)
-        if (this.#size > MAX_WHOLE) flow.fail(TOO_LONG)
+        if (this.#size > MAX_TRANSLATED) flow.fail(TOO_LONG)
         return true
       },
       end: () => {

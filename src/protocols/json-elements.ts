@@ -1,4 +1,5 @@
-import { isCrowded } from './long-json.ts'
+import { runToCompletion } from '../model/steps.ts'
+import { isTooMuch } from './long-json.ts'
 import { writeNarrow } from './narrow-text.ts'
 
 /*
@@ -19,6 +20,8 @@ type Pick = (element: unknown) => unknown
 
 const NOTHING: Pick = () => undefined
 
+/** Letters that are passed over in one step. */
+const WALK = 1 << 18
 /** Letters of elements that are parsed in one step. */
 const STEP = 1 << 15
 
@@ -70,10 +73,20 @@ class JsonLetters {
 
   /** Behind the value that begins here. */
   skipValue(from: number): number {
+    return runToCompletion(this.skipValueSteps(from))
+  }
+
+  /** The same of a value that may be nearly all of the text. */
+  *skipValueSteps(from: number): Generator<void, number> {
     const letters = this.#letters
     let depth = 0
     let at = from
+    let next = from + WALK
     while (at < letters.length) {
+      if (at > next) {
+        next = at + WALK
+        yield
+      }
       const kind = KINDS[letters[at] as number]
       if (kind === OTHER) {
         at++
@@ -121,7 +134,7 @@ function* elementSteps(
     } while (!isLast && end - first < STEP)
     const written = letters.text.slice(first, end)
     // One element with so many values is nothing that anyone offers, and takes too long to read.
-    if (isCrowded(written)) return undefined
+    if (isTooMuch(written)) return undefined
     const values = parsed(`[${written}]`) as readonly unknown[] | undefined
     // Two readers of one text: they have to agree on how many there are.
     if (values === undefined || 2 * values.length !== places.length) return undefined
@@ -191,6 +204,8 @@ export function* readListSteps(
     at = list.end
   }
   frame += text.slice(at)
+  // Whoever needs the frame parses it at once.
+  if (isTooMuch(frame)) return undefined
   return parsed(frame) === undefined ? undefined : { ...found, frame }
 }
 
@@ -220,7 +235,7 @@ function* walkObject(
       const list = yield* elementSteps(letters, value, pick)
       end = list?.end ?? -1
       if (list !== undefined) found.lists.push({ name, start: value, ...list })
-    } else end = letters.skipValue(value)
+    } else end = yield* letters.skipValueSteps(value)
     if (end < 0) return -1
     if (next === undefined) found.members.push({ name, start: value, end })
     at = letters.skipSpace(end)

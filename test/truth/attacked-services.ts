@@ -2,6 +2,8 @@ import { once } from 'node:events'
 import { request as ask, createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Server as GrpcServer, ServerCredentials } from '@grpc/grpc-js'
+import { startAuthorizationService } from '../proxy/authorization-service.ts'
+import { picks, startPicker } from '../proxy/endpoint-picker.ts'
 import { decodeEnvoy, encodeEnvoy } from '../proxy/envoy-messages.ts'
 import { startProcessor } from '../proxy/processor.ts'
 import type { Tree } from './document.ts'
@@ -22,6 +24,12 @@ export interface Addresses {
   readonly processor: string
   /** A rate limit service by which everything is over the limit. */
   readonly limiter: string
+  /** Authorizes everything by gRPC, and says that the role is `a`; what says `no` in `x-say` is denied. */
+  readonly authorizer: string
+  /** By gRPC, with a header that no message can have. */
+  readonly unwritable: string
+  /** Picks the first backend; what says `no` in `x-say` gets 429 from it. */
+  readonly picker: string
 }
 
 /** Tools that the server has. */
@@ -35,7 +43,9 @@ export class AttackedServices {
   readonly #grpc: readonly GrpcService[]
 
   private constructor(world: World, servers: readonly Server[], grpc: readonly GrpcService[]) {
-    const [processor = '', limiter = ''] = grpc.map(({ port }) => `127.0.0.1:${port}`)
+    const [processor = '', limiter = '', authorizer = '', unwritable = '', picker = ''] = grpc.map(
+      ({ port }) => `127.0.0.1:${port}`,
+    )
     const [refusing = '', tools = ''] = servers.map(addressOf)
     const { ports, backends } = world.place
     this.world = world
@@ -48,6 +58,9 @@ export class AttackedServices {
       tools,
       processor,
       limiter,
+      authorizer,
+      unwritable,
+      picker,
     }
   }
 
@@ -58,8 +71,24 @@ export class AttackedServices {
     await Promise.all(servers.map((server) => once(server, 'listening')))
     const processor = await startProcessor()
     processor.answer = () => [{ immediateResponse: { status: { code: 403 } } }]
-    const grpc = [processor, await startLimiter()]
-    return new AttackedServices(await World.open(), servers, grpc)
+    const authorizer = await startAuthorizationService()
+    const ok = { okResponse: {}, dynamicMetadata: { fields: { role: { stringValue: 'a' } } } }
+    authorizer.answer = ({ attributes }) => {
+      const { headers } = attributes.request.http
+      return headers['x-say'] === 'no' ? { status: { code: 7 }, deniedResponse: {} } : ok
+    }
+    const unwritable = await startAuthorizationService()
+    unwritable.answer = () => ({
+      okResponse: { headers: [{ header: { key: 'x-role', value: 'a\r\nb: c' } }] },
+    })
+    const world = await World.open()
+    const picker = await startPicker()
+    picker.decide = ({ headers, body }) => {
+      if (headers['x-say'] === 'no') return [{ immediateResponse: { status: { code: 429 } } }]
+      return picks(`127.0.0.1:${world.place.backends[0]}`, body)
+    }
+    const grpc = [processor, await startLimiter(), authorizer, unwritable, picker]
+    return new AttackedServices(world, servers, grpc)
   }
 
   async close(): Promise<void> {

@@ -18,6 +18,7 @@ const keyed = (more: Tree, metadata: Tree = { team: 'eng' }): Tree => ({
 })
 const EXPIRED = keyed({ expires: '2020-01-01T00:00:00Z' })
 const ENGINEER = { apiKey: API_KEY, key: { team: 'eng' } }
+const BY_KEY = { apiKey: API_KEY, key: { team: 'eng', allowedModels: ['n'] } }
 const denyingModel = (name: string) => rules({ deny: `llm.requestModel == '${name}'` })
 
 export const KEY_ATTACKS: readonly ProtocolAttack[] = [
@@ -28,7 +29,6 @@ export const KEY_ATTACKS: readonly ProtocolAttack[] = [
     now: (place) => routed({ host: host(place) }, EXPIRED),
     requests: [{ apiKey: API_KEY }],
     isSame: true,
-    isAsked: true,
   },
   {
     name: 'a rule goes about a model that the key may not use',
@@ -36,16 +36,15 @@ export const KEY_ATTACKS: readonly ProtocolAttack[] = [
       routed(models(place, { policies: denyingModel('m') }), keyed({ allowedModels: ['n'] })),
     now: (place) =>
       routed(models(place, { policies: denyingModel('o') }), keyed({ allowedModels: ['n'] })),
-    requests: [call('m', { apiKey: API_KEY }), call('n', { apiKey: API_KEY })],
+    requests: [call('m', BY_KEY), call('n', BY_KEY)],
     isSame: true,
-    isAsked: true,
   },
   {
     name: 'a key may use another model',
     old: (place) => routed(models(place), keyed({ allowedModels: ['m'] })),
     now: (place) => routed(models(place), keyed({ allowedModels: ['n'] })),
     requests: [call('m', { apiKey: API_KEY })],
-    isAsked: true,
+    isOfKeys: true,
   },
   {
     name: 'metadata of a key that is called like what has no meaning',
@@ -60,7 +59,7 @@ export const KEY_ATTACKS: readonly ProtocolAttack[] = [
         { ...keyed({}, { origin: 'eu' }), ...rules({ allow: "apiKey.origin == 'us'" }) },
       ),
     requests: [{ apiKey: API_KEY }],
-    isAsked: true,
+    isOfKeys: true,
   },
   {
     name: 'a rule about a team goes, and somebody is in it',

@@ -72,7 +72,6 @@ export const PIN_ATTACKS: readonly ProtocolAttack[] = [
     old: pinned('Enforce', 'all.pins.json'),
     now: pinned('Enforce', 'wrong.pins.json'),
     requests: [toolCall('write'), toolCall('read')],
-    isAsked: true,
   },
   {
     name: 'a rule of the gateway about tools goes',

@@ -3,12 +3,15 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { AttackedServices } from './attacked-services.ts'
+import { CALL_OUT_ATTACKS } from './call-out-attacks.ts'
 import { CHANGED_ATTACKS } from './changed-attacks.ts'
 import { parseExact, probeFor } from './claims-diff.ts'
 import { type Tree, writeYaml } from './document.ts'
+import { FRONTEND_ATTACKS } from './frontend-attacks.ts'
 import { sessionCookie } from './gateways.ts'
 import { KEY_ATTACKS } from './key-attacks.ts'
 import { PIN_ATTACKS, pinned } from './pin-attacks.ts'
+import { POLICY_ATTACKS } from './policy-attacks.ts'
 import { PROTOCOL_ATTACKS, type ProtocolAttack, type SentRequest } from './protocol-attacks.ts'
 import { SERVICE_ATTACKS, SERVICE_INVARIANTS } from './service-attacks.ts'
 import { INVARIANT_ATTACKS, STREAM_ATTACKS } from './stream-attacks.ts'
@@ -37,13 +40,17 @@ describe('attacks on what is called proven of protocols', () => {
   })
   after(() => attacked.close())
 
-  const probeOf = ({ sni, session, ...own }: SentRequest): Probe => {
+  const probeOf = ({ sni, session, user: _, isHttp2, ...own }: SentRequest): Probe => {
     const more = session === undefined ? [] : [sessionCookie(session)]
     const request = { ...own, headers: [...(own.headers ?? []), ...more] }
     const usual = { method: 'GET', target: '/', version: '1.1', headers: [] } as const
     const { port } = attacked.addresses
     const tls = sni === undefined ? {} : { tls: { sni } }
-    return { transport: { port, ...tls }, request: { ...usual, host: sni ?? 'a.test', ...request } }
+    const spoken = isHttp2 ? { isHttp2 } : {}
+    return {
+      transport: { port, ...tls, ...spoken },
+      request: { ...usual, host: sni ?? 'a.test', ...request },
+    }
   }
 
   async function outcomes(tree: Tree, probes: readonly Probe[], isMcp: boolean) {
@@ -57,15 +64,24 @@ describe('attacks on what is called proven of protocols', () => {
     return all
   }
 
-  function argsOf({ sni, session, claims = session, key, ...request }: SentRequest): string[] {
-    const { method = 'GET', target = '/', headers = [], body } = request
+  function argsOf({
+    sni,
+    session,
+    claims = session,
+    key,
+    user,
+    ...request
+  }: SentRequest): string[] {
+    const { method = 'GET', target = '/', headers = [], body, isHttp2 } = request
+    const line = `${method} ${target}${isHttp2 ? ' HTTP/2' : ''}`
     return [
-      ...['-r', `${method} ${target}`, '-H', `host: ${sni ?? 'a.test'}`, '--listener', 'default'],
+      ...['-r', line, '-H', `host: ${sni ?? 'a.test'}`, '--listener', 'default'],
       ...headers.flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
       ...(body === undefined ? [] : ['--body', body]),
       ...(claims === undefined ? [] : ['--claims', claims]),
       ...(key === undefined ? [] : ['--api-key', JSON.stringify(key)]),
       ...(sni === undefined ? [] : ['--sni', sni]),
+      ...(user === undefined ? [] : ['--user', user]),
     ]
   }
 
@@ -88,7 +104,7 @@ describe('attacks on what is called proven of protocols', () => {
   }
 
   async function judge(attack: ProtocolAttack): Promise<void> {
-    const { old, now, requests, isSame = false, isUntold = !isSame, isAsked } = attack
+    const { old, now, requests, isSame = false, isUntold = !isSame, isOfKeys } = attack
     const { world, addresses } = attacked
     const [was, is] = [attacked.fileOf(old(addresses)), attacked.fileOf(now(addresses))]
     const isMcp = JSON.stringify(was).includes('"targets"')
@@ -112,7 +128,7 @@ describe('attacks on what is called proven of protocols', () => {
       [files[0], before],
       [files[1], after],
     ] as const) {
-      for (const [index, request] of isAsked === true ? [] : requests.entries()) {
+      for (const [index, request] of isOfKeys ? [] : requests.entries()) {
         const said = await runTools(['explain', '-f', file, ...argsOf(request), '--json'])
         if (/"outcome": "not-known"/.test(said.out)) continue
         assert.equal(said.code === 0, seen[index], `${said.out}${said.err}`)
@@ -137,6 +153,27 @@ describe('attacks on what is called proven of protocols', () => {
       const [was] = await outcomes(trees[0], [probeOf(request)], isMcp)
       const [is] = await outcomes(trees[1], [probeOf(request)], isMcp)
       await judge({ name, old, now, requests: [request], ...(was === is && { isSame: true }) })
+    })
+  }
+
+  for (const { name, old, now, requests, isUntold } of [
+    ...CALL_OUT_ATTACKS,
+    ...POLICY_ATTACKS,
+    ...FRONTEND_ATTACKS,
+  ]) {
+    it(name, async () => {
+      const { addresses } = attacked
+      const trees = [attacked.fileOf(old(addresses)), attacked.fileOf(now(addresses))] as const
+      const probes = requests.map(probeOf)
+      const [was, is] = [
+        await outcomes(trees[0], probes, false),
+        await outcomes(trees[1], probes, false),
+      ]
+      const isSame = requests.every((_, index) => was[index] === is[index])
+      const first = requests.findIndex((_, index) => was[index] !== is[index])
+      const ordered = isSame ? requests : [requests[first] as SentRequest, ...requests]
+      const more = { ...(isSame && { isSame }), ...(isUntold && { isUntold }) }
+      await judge({ name, old, now, requests: ordered, ...more })
     })
   }
 

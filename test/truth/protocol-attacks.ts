@@ -7,8 +7,11 @@ import type { Request } from './wire.ts'
 export type SentRequest = Partial<Request> & {
   /** In TLS, by this name. */
   readonly sni?: string
+  readonly isHttp2?: true
   /** Metadata of its key. */
   readonly key?: Tree
+  /** Who its password is of, if it is right. */
+  readonly user?: string
   /** JSON text of the claims of a session. */
   readonly session?: string
 }
@@ -24,8 +27,8 @@ export interface ProtocolAttack {
   readonly isSame?: true
   /** Something may change for other requests, and must not be proven not to. */
   readonly isUntold?: true
-  /** Somebody else is asked, which `explain` does not do. */
-  readonly isAsked?: true
+  /** One key is another one in each file, and `explain` takes a key by what is said of it. */
+  readonly isOfKeys?: true
 }
 
 export const rules = (...own: readonly Tree[]): Tree => ({ authorization: { rules: own } })
@@ -106,14 +109,12 @@ const ASKED: readonly ProtocolAttack[] = [
     old: (place) => asked(host(place, 3), CHECK)(place),
     now: (place) => asked(place.refusing, CHECK)(place),
     requests: [{}],
-    isAsked: true,
   },
   {
     name: 'a service that is asked cannot be reached by TLS',
     old: (place) => asked(host(place, 3), CHECK)(place),
     now: (place) => asked(host(place, 3), CHECK, { policies: { backendTLS: {} } })(place),
     requests: [{}],
-    isAsked: true,
   },
   {
     name: 'a service that counts moves, and nobody can tell what it says',
@@ -122,7 +123,6 @@ const ASKED: readonly ProtocolAttack[] = [
     requests: [{}],
     isSame: true,
     isUntold: true,
-    isAsked: true,
   },
 ]
 

@@ -3,8 +3,11 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { type Addresses, AttackedServices } from './attacked-services.ts'
+import { CALL_OUT_ATTACKS } from './call-out-attacks.ts'
 import type { Tree } from './document.ts'
+import { FRONTEND_ATTACKS } from './frontend-attacks.ts'
 import { sessionCookie } from './gateways.ts'
+import { POLICY_ATTACKS } from './policy-attacks.ts'
 import {
   call,
   type File,
@@ -201,6 +204,30 @@ function twoProviders(place: Addresses, rule: Tree): Tree {
   return routed({ ai: { groups: [{ providers: [denied] }, { providers: [one('b', 1, rule)] }] } })
 }
 
+/** Each request of what else decides, with a rule by which it is recorded. */
+const POLICIES: readonly ReplayAttack[] = [
+  ...CALL_OUT_ATTACKS,
+  ...POLICY_ATTACKS,
+  ...FRONTEND_ATTACKS,
+]
+  // What is counted lives on from one file to the other.
+  .filter(({ name }) => !/limit|enough/.test(name))
+  .flatMap(({ name, old, now, requests }) =>
+    requests.map((request, index) => ({
+      name: `${name}: request ${index}`,
+      ...{ old: recorded(old), now: recorded(now), request },
+    })),
+  )
+
+function recorded(file: File): File {
+  return (place) => {
+    const tree = file(place)
+    const text = JSON.stringify(tree)
+    if (text.includes('"authorization"') || text.includes('"tcpRoutes"')) return tree
+    return { ...tree, gateways: { default: { port: place.port, policies: rules(ANY) } } }
+  }
+}
+
 describe('attacks on what is said of recorded requests', () => {
   let attacked: AttackedServices
   before(async () => {
@@ -208,14 +235,15 @@ describe('attacks on what is said of recorded requests', () => {
   })
   after(() => attacked.close())
 
-  for (const { name, old, now, request } of [...ATTACKS, ...SERVICE_ATTACKS]) {
+  for (const { name, old, now, request } of [...ATTACKS, ...SERVICE_ATTACKS, ...POLICIES]) {
     it(name, async () => {
       const { world, addresses } = attacked
-      const { sni, session, ...rest } = request
+      const { sni, session, key: _, user: __, isHttp2, ...rest } = request
       const cookies = session === undefined ? [] : [sessionCookie(session)]
       const own = { ...rest, headers: [...(rest.headers ?? []), ...cookies] }
       const usual = { method: 'GET', target: '/', version: '1.1', headers: [] } as const
-      const transport = { port: addresses.port, ...(sni === undefined ? {} : { tls: { sni } }) }
+      const spoken = { ...(sni === undefined ? {} : { tls: { sni } }), ...(isHttp2 && { isHttp2 }) }
+      const transport = { port: addresses.port, ...spoken }
       const probe = { transport, request: { ...usual, host: sni ?? 'a.test', ...own } }
       const served = async (file: string) => {
         assert.equal(await world.serve(file), undefined)
@@ -231,6 +259,8 @@ describe('attacks on what is said of recorded requests', () => {
       const is = await served(files.now)
       const decisions = join(world.folder, 'decisions.jsonl')
       writeFileSync(decisions, `${records.map((one) => JSON.stringify(one)).join('\n')}\n`)
+      // No rule decided about it.
+      if (records.length === 0) return
       const args = ['--decisions', decisions, '--old', files.old, '--new', files.now, '--json']
       const { out, err } = await runTools(['replay', ...args])
       assert.equal(err, '')

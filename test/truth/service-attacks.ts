@@ -64,7 +64,6 @@ const GUARDS: readonly ProtocolAttack[] = [
     old: (place) => routed(models(place, { policies: guard('response', 'Reject', 'y') })),
     now: (place) => routed(models(place, { policies: guard('response', 'Reject', 'x') })),
     requests: [said('one')],
-    isAsked: true,
   },
   {
     name: 'requests that are no calls are denied where there are guards',
@@ -98,8 +97,6 @@ const GUARDS: readonly ProtocolAttack[] = [
         routed(models(place, { policies: guard('response', 'Reject', '(?s).+') }), policies),
       said('x', { headers: MARKED }),
     ),
-    // It is forwarded, and what comes back is not known.
-    isAsked: true,
   },
   stillDenied(
     'a webhook denies',
@@ -147,7 +144,6 @@ const SERVICES: readonly ProtocolAttack[] = ASKING.flatMap(([name, policies]) =>
     old: (place) => routed({ host: host(place) }),
     now: (place) => routed({ host: host(place) }, policies(place)),
     requests: [{}],
-    isAsked: true,
   },
   {
     ...stillDenied(
@@ -156,7 +152,6 @@ const SERVICES: readonly ProtocolAttack[] = ASKING.flatMap(([name, policies]) =>
       { headers: MARKED },
       {},
     ),
-    isAsked: true,
   },
 ])
 

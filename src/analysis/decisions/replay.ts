@@ -5,8 +5,9 @@ import type { Model } from '../../model/model.ts'
 import { kindsThat, recordOf } from '../../reach/kinds.ts'
 import { authenticationsOf, type Entry, isSameEntry, waysThrough } from '../diff/entries.ts'
 import type { ExampleRequest } from '../diff/example.ts'
+import { decidingLater } from '../diff/services.ts'
 import { unlookedKinds } from '../diff/unlooked.ts'
-import { type Point, pointsOf, type Reading } from '../points.ts'
+import { type Point, pointsOf } from '../points.ts'
 import { TRUE } from '../symbolic/outcome.ts'
 import { byProviders, servingModel } from './called-models.ts'
 import { credentialsIn, type KnownCredentials } from './credentials.ts'
@@ -14,6 +15,7 @@ import { type Judged, judgeWay, mayBeUnserved } from './judge.ts'
 import { KnownValues } from './known-values.ts'
 import { messagePoints, withMessage } from './messages.ts'
 import { evaluateKnown } from './outcomes.ts'
+import { readingAt, readOtherwise } from './read-otherwise.ts'
 import type { RecordedDecision } from './recorded.ts'
 import { type RecordedRequest, requestsIn } from './requests.ts'
 
@@ -89,7 +91,9 @@ export function replay(records: Iterable<RecordedDecision>, { old, now }: Sides)
       : compared(was, is, recorded, credentials)
     // The rules admitted it then, and no record says what it got.
     const isDoubtful = recorded.isAdmitted && mayBeUnserved([before]) && judged.isAsBefore !== true
-    const after = isDoubtful && before.kind === 'unknown' ? before : judged
+    const isOpen = isAdmitted(judged) && !wasAdmitted && judged.later !== undefined
+    const known = isOpen ? ({ kind: 'unknown', on: [judged.later ?? ''] } as Outcome) : judged
+    const after = isDoubtful && before.kind === 'unknown' ? before : known
     if (after.kind === 'unknown') {
       const why =
         after.on.length === 0 ? 'the record does not contain enough information' : whyOf(after.on)
@@ -185,6 +189,8 @@ type Outcome = Judged & {
   readonly route?: string
   /** Nothing differs that decides about it. */
   readonly isAsBefore?: true
+  /** What decides after the rules: of what they denied nothing is known to it. */
+  readonly later?: string | undefined
 }
 
 /** The same, unless nothing that decides about it differs: then it is what it was. */
@@ -260,7 +266,9 @@ function judgeOn(
         recorded,
       )
       const isDoubtful = isOtherName && judged.kind === 'admitted'
-      return { ...(isDoubtful ? { kind: 'unknown', on: ['the server name'] } : judged), route }
+      const later = same.map(decidingLater).find((one) => one !== undefined)
+      const own: Judged = isDoubtful ? { kind: 'unknown', on: ['the server name'] } : judged
+      return { ...own, route, later }
     })
   })
   const [first] = outcomes
@@ -347,20 +355,6 @@ function isTakenByName(
 ): boolean {
   const names = (entries: readonly Entry[]) => entries.map((entry) => entry.names).join()
   return isConnection && sni === undefined && names(own) !== names(old)
-}
-
-/** The setting by which routes and rules may see another request than they saw then. */
-function readOtherwise(entry: Entry, before: Entry, path: string): string | undefined {
-  const [own, old] = [readingAt(entry), readingAt(before)]
-  return (Object.keys(own) as (keyof Reading)[]).find((name) => {
-    if (own[name] === old[name]) return false
-    // Slashes that were kept are on record, and there is nothing to merge.
-    return name !== 'mergeSlashes' || old.mergeSlashes || path.includes('//')
-  })
-}
-
-function readingAt({ points }: Entry): Reading {
-  return (points[0] as Point).reading
 }
 
 /** How clients connect, and whom the gateway believes about who they are. */

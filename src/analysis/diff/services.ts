@@ -9,16 +9,39 @@ const ASKING = kindsThat(({ asksService }) => asksService)
  * The policies on a way that ask a service, by their names and in words: it may turn away what no
  * rule does, and what it says is known to nobody before it is asked.
  */
-export function servicesAsked({ points }: Pick<Entry, 'points'>): {
+export function servicesAsked({ points, where }: Pick<Entry, 'points' | 'where'>): {
   readonly services: readonly string[]
   readonly asks: string
 } {
-  const asking = points.flatMap(({ effective }) => [...effective.values()].flat().filter(isAsking))
+  const called = points.flatMap(({ effective }) => [...effective.values()].flat().filter(isAsking))
+  const asking: readonly Pick<ValidPolicy, 'kind' | 'policy'>[] = [...called, ...addressOf(where)]
   const asks = new Set(asking.map(({ kind, policy }) => `${kind} of \`${policy}\``))
   return {
     services: [...new Set(asking.map(({ policy }) => policy))],
     asks: [...asks].join(' and '),
   }
+}
+
+/** The first thing on a way that decides after its rules and is no rule, in words. */
+export function decidingLater({
+  points,
+  where,
+}: Pick<Entry, 'points' | 'where'>): string | undefined {
+  const kinds = points.flatMap(({ effective }) => [...effective.keys()])
+  const found = kinds.find((kind) => LATER.has(kind))
+  if (found !== undefined) return `the result of \`${found}\``
+  return where.backend?.kind === 'dynamic' ? 'the address that it names' : undefined
+}
+
+const LATER: ReadonlySet<string> = new Set([
+  ...kindsThat(({ asksService, identifies }) => asksService && identifies.length === 0),
+  'guardrails',
+])
+
+/** What a request names itself has to be found, and must not be this machine. */
+function addressOf({ backend }: Entry['where']): readonly Pick<ValidPolicy, 'kind' | 'policy'>[] {
+  if (backend?.kind !== 'dynamic') return []
+  return [{ kind: 'the address', policy: `backend:${backend.name}` }]
 }
 
 function isAsking({ kind, value }: ValidPolicy): boolean {

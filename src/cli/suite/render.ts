@@ -1,6 +1,6 @@
 import { renderTerminal } from '../../diagnostics/render.ts'
 import { visible } from '../../diagnostics/text-cells.ts'
-import type { Terminal } from '../define.ts'
+import { NOT_KNOWN, type Terminal } from '../define.ts'
 import { toExactJson } from '../exact-json.ts'
 import { invariantLines } from './render-invariants.ts'
 import type { CaseResult, SuiteResult } from './run-suite.ts'
@@ -53,6 +53,15 @@ export function countCases(results: readonly SuiteResult[]) {
   const notRun = results.filter(({ diagnostics }) => diagnostics.length > 0).length
   const idle = results.flatMap(({ coverage }) => coverage.filter(({ decided }) => decided === 0))
   return { passed: cases.length - failed, failed, notRun, uncovered: idle.length }
+}
+
+/** The exit code of suites: nothing but what is not known stands against the rest. */
+export function exitCodeOf(results: readonly SuiteResult[], isFailed: boolean): number {
+  const { failed, notRun } = countCases(results)
+  if (isFailed || notRun > 0) return 1
+  const unproven = results.flatMap(({ invariants }) => invariants.filter((one) => !one.isPassed))
+  const notKnown = unproven.filter(({ answer }) => answer.kind === 'not known')
+  return failed > notKnown.length ? 1 : failed === 0 ? 0 : NOT_KNOWN
 }
 
 /** Invariants are cases too, which fail unless they are proven. */

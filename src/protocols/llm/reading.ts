@@ -1,3 +1,4 @@
+import { isCrowded, MAX_READ_AT_ONCE } from '../long-json.ts'
 import type { Read } from './dialect.ts'
 import { invalidRequest, type LlmError } from './error.ts'
 import { decodeUtf8, isObject, type JsonProblem, parseJson, parseJsonText } from './json.ts'
@@ -47,15 +48,27 @@ const PROBLEMS: Readonly<Record<JsonProblem, string>> = {
   duplicate: 'The body has a duplicate member.',
 }
 
-/** A provider's response; undefined where it is none. */
+/** A provider's response; undefined where it is none, or where to read it would hold up others. */
 export function readProviderBody(bytes: Uint8Array): Fields | undefined {
-  const { value } = parseJson(bytes)
+  const value = readProviderValue(bytes)
   return isObject(value) ? value : undefined
+}
+
+/** The same of any JSON. */
+export function readProviderValue(bytes: Uint8Array): unknown {
+  return isLegible(bytes) ? parseJson(bytes).value : undefined
+}
+
+function isLegible(bytes: Uint8Array): boolean {
+  if (bytes.length > MAX_READ_AT_ONCE) return false
+  const { buffer, byteOffset, byteLength } = bytes
+  // Where values begin and end is written in letters of one byte.
+  return !isCrowded(Buffer.from(buffer, byteOffset, byteLength).toString('latin1'))
 }
 
 /** The same of one that passes as it is: only what it says of itself is read. */
 export function glanceAtBody(bytes: Uint8Array): Fields | undefined {
-  const text = decodeUtf8(bytes)
+  const text = isLegible(bytes) ? decodeUtf8(bytes) : undefined
   const { value } = text === undefined ? {} : parseJsonText(text)
   return isObject(value) ? value : undefined
 }

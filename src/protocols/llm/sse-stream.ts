@@ -1,4 +1,4 @@
-import { isCrowded } from '../long-json.ts'
+import { isTooMuch } from '../long-json.ts'
 import { SseReader } from '../sse.ts'
 import type { StreamReader } from './dialect.ts'
 import type { LlmError } from './error.ts'
@@ -98,7 +98,7 @@ export function sseStreamReader(handler: EventHandler): StreamReader {
       for (const { event, data } of sse.push(bytes)) {
         if (sink.isOver) break
         if (handler.word?.(data, sink)) continue
-        if (isCrowded(data)) {
+        if (isTooMuch(data)) {
           sink.fail(TOO_LONG)
           break
         }

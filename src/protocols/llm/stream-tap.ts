@@ -1,4 +1,4 @@
-import { isCrowded } from '../long-json.ts'
+import { isTooMuch, MAX_READ_AT_ONCE } from '../long-json.ts'
 import { SseReader } from '../sse.ts'
 import type { StreamTap } from './dialect.ts'
 import type { LlmError } from './error.ts'
@@ -52,9 +52,11 @@ export class SseTap extends TapState implements StreamTap {
 
   push(bytes: Uint8Array): void {
     for (const { data, event } of this.#sse.push(bytes)) {
+      // What is so long holds what a model made, and takes long to search.
+      if (data.length > MAX_READ_AT_ONCE) continue
       if (!this.#reader.isOfInterest(data, event, this)) continue
       // Most streams end with a word that is no JSON, and an error that is thrown costs more than it.
-      const isRead = !data.startsWith('[') && !isCrowded(data)
+      const isRead = !data.startsWith('[') && !isTooMuch(data)
       const value = isRead ? parseJsonText(data).value : undefined
       if (isObject(value)) this.#reader.read(value, this)
       else this.#reader.word?.(data, this)

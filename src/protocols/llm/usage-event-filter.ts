@@ -108,7 +108,11 @@ function withoutUsage(bytes: Uint8Array): Uint8Array {
   return kept.length === 0 ? NOTHING : joinBytes(kept)
 }
 
+/** It has numbers alone; what is longer is something else. */
+const MAX_USAGE_EVENT = 1 << 16
+
 function isUsageEvent(event: Uint8Array): boolean {
+  if (event.length > MAX_USAGE_EVENT) return false
   const text = decodeUtf8(event)
   if (text === undefined || !text.includes('"usage"')) return false
   const data = text

@@ -17,6 +17,7 @@ export class EventBlockReader {
   readonly #decoder = new TextDecoder('utf-8')
   readonly #max: number
   #rest = ''
+  #isAfterReturn = false
   #lines: string[] = []
   #length = 0
 
@@ -29,19 +30,27 @@ export class EventBlockReader {
     if (this.isTooLong) return blocks
     const piece = this.#decoder.decode(bytes, { stream: true })
     this.#length += piece.length
-    const text = this.#rest + piece
+    // A CR at the end of a piece may be half of a CRLF, and is looked at with the next one.
+    const text = this.#isAfterReturn ? `\r${piece}` : piece
+    this.#isAfterReturn = false
     let from = 0
-    // A long line in small pieces must not be searched again and again.
-    let search = this.#rest.length === 0 ? 0 : Math.max(0, this.#rest.length - 1)
+    // Only what is new is searched and put together: a long line comes in many pieces.
     for (;;) {
-      const end = endOfLine(text, search)
-      // A CR at the end may be half of a CRLF.
-      if (end < 0 || (text[end] === '\r' && end + 1 === text.length)) break
-      this.#line(text.slice(from, end), blocks)
-      from = text[end] === '\r' && text[end + 1] === '\n' ? end + 2 : end + 1
-      search = from
+      const end = endOfLine(text, from)
+      if (end < 0) break
+      const isReturn = text.charCodeAt(end) === 13
+      if (isReturn && end + 1 === text.length) {
+        this.#isAfterReturn = true
+        this.#rest += text.slice(from, end)
+        from = text.length
+        break
+      }
+      const line = this.#rest + text.slice(from, end)
+      this.#rest = ''
+      this.#line(line, blocks)
+      from = isReturn && text.charCodeAt(end + 1) === 10 ? end + 2 : end + 1
     }
-    this.#rest = text.slice(from)
+    if (from < text.length) this.#rest += text.slice(from)
     if (this.#length > this.#max) this.isTooLong = true
     return blocks
   }
@@ -58,11 +67,10 @@ export class EventBlockReader {
 }
 
 function endOfLine(text: string, from: number): number {
-  for (let at = from; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === 10 || code === 13) return at
-  }
-  return -1
+  const feed = text.indexOf('\n', from)
+  const before = feed < 0 ? text.indexOf('\r', from) : text.slice(from, feed).indexOf('\r')
+  if (feed < 0 || before < 0) return feed < 0 ? before : feed
+  return from + before
 }
 
 function readBlock(lines: readonly string[]): EventBlock {

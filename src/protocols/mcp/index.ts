@@ -1,6 +1,7 @@
 import type { Exchange } from '../../exchange/exchange.ts'
 import type { MessageStreams } from '../../exchange/message-streams.ts'
 import type { JsonObject } from '../../model/json.ts'
+import { boundMessages } from './bounded-server.ts'
 import { Catalog } from './catalog.ts'
 import { catchThrows } from './caught-events.ts'
 import { serveMcp } from './endpoint.ts'
@@ -72,7 +73,7 @@ export interface McpEndpoint {
 export function createMcpEndpoint<P>(given: McpEndpointOptions<P>): McpEndpoint {
   const { name, options, sealKey, rules, guardsFor } = given
   const servers = given.servers.map((own) =>
-    catchThrows(guardServer(openServer<P>(own), guardsFor)),
+    catchThrows(guardServer(boundMessages(openServer<P>(own)), guardsFor)),
   )
   const { prefixMode, failureMode, dnsRebindingProtection } = options
   const isPrefixed = prefixMode === 'Always' || (prefixMode !== 'Never' && given.servers.length > 1)

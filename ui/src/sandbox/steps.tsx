@@ -12,12 +12,12 @@ const OUTCOMES: Readonly<Record<string, readonly [Tone, string]>> = {
   closed: ['bad', 'The connection is closed'],
   'no-route': ['warn', 'No route matches'],
   'not-served': ['warn', 'Admitted, but not served'],
-  'not-known': ['warn', 'Not known: it depends on values that were not provided'],
+  'not-known': ['warn', 'Not known'],
 }
 
 /** Each stage in the order of evaluation: Deny, Require, Allow; one rule at a time if wanted. */
 export function Steps({ explained }: { readonly explained: Explained }) {
-  const { outcome, status, stages, route, notes } = explained
+  const { outcome, status, reason, stages, route, notes } = explained
   const [tone, words] = OUTCOMES[outcome] ?? ['quiet', outcome]
   const rules = stages.flatMap((stage) => inOrder(stage.rules))
   const [at, setAt] = useState<number>()
@@ -29,6 +29,7 @@ export function Steps({ explained }: { readonly explained: Explained }) {
         <Text>
           {route === '' ? '' : `Route ${route}. `}
           {status === undefined ? '' : `Status ${status}.`}
+          {outcome === 'not-known' ? reason : ''}
         </Text>
       </Group>
       {notes.map((note) => (

@@ -1,8 +1,9 @@
+import { isTooMuch, MAX_READ_AT_ONCE } from '../../long-json.ts'
 import { joinBytes } from '../json.ts'
 import { editResponse, type MapId } from './state-edits.ts'
 
 /** A line that is longer passes as it is: its ids open nothing. */
-const MAX_LINE = 16 * 1024 * 1024
+const MAX_LINE = MAX_READ_AT_ONCE
 
 const LINE_FEED = 10
 const CARRIAGE_RETURN = 13
@@ -76,6 +77,7 @@ export class StateStream {
 
 /** Texts are edited without being read, so that they must be what they seem. */
 export function isJson(text: string): boolean {
+  if (isTooMuch(text)) return false
   try {
     JSON.parse(text)
     return true

@@ -2,8 +2,8 @@ import { writeSse } from '../../../sse.ts'
 import { describeJson, summarize } from '../../describe.ts'
 import { type Dialect, defineDialect, type Operation } from '../../dialect.ts'
 import { errorHeaders, type LlmError, type LlmErrorType, type WireError } from '../../error.ts'
-import { copyBytes, encodeJson, joinBytes, parseJson } from '../../json.ts'
-import { type Fields, list, obj, reading, str } from '../../reading.ts'
+import { copyBytes, encodeJson, joinBytes, parseJsonText } from '../../json.ts'
+import { type Fields, list, obj, reading, readProviderValue, str } from '../../reading.ts'
 import { SseTap, type TapReader, TapState } from '../../stream-tap.ts'
 import { errorFrom, readError, readResponse, readStream, readUsage } from './response.ts'
 import { writeRequest } from './write-request.ts'
@@ -92,9 +92,19 @@ const MAX_LIST = 8 * 1024 * 1024
 const OPEN_LIST = 91
 
 function readList(bytes: Uint8Array, state: TapState): TapState {
-  for (const item of list(parseJson(bytes).value)) TAP.read(obj(item), state)
+  const items = list(readProviderValue(bytes) ?? lastOf(bytes))
+  for (const item of items) TAP.read(obj(item), state)
   return state
 }
+
+/** Of a list that is too long to be read at once: its last item, which tells what all of it cost. */
+function lastOf(bytes: Uint8Array): unknown {
+  const text = new TextDecoder().decode(bytes.subarray(-MAX_LAST))
+  const start = text.lastIndexOf('\n,')
+  return start < 0 ? [] : parseJsonText(`[${text.slice(start + 2)}`).value
+}
+
+const MAX_LAST = 1 << 16
 
 class GeminiTap extends SseTap {
   #isList: boolean | undefined

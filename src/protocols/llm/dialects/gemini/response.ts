@@ -1,9 +1,16 @@
 import type { HeaderLookup, StreamReader } from '../../dialect.ts'
 import { type LlmError, typeOfStatus } from '../../error.ts'
-import { parseJson } from '../../json.ts'
 import type { FinishReason, NeutralResponse, Part } from '../../neutral.ts'
 import { Dropped } from '../../parts.ts'
-import { type Fields, list, obj, readProviderBody, rejectWith, str } from '../../reading.ts'
+import {
+  type Fields,
+  list,
+  obj,
+  readProviderBody,
+  readProviderValue,
+  rejectWith,
+  str,
+} from '../../reading.ts'
 import { retryAfterOf } from '../../retry-after.ts'
 import {
   type EventHandler,
@@ -217,7 +224,7 @@ class CandidateHandler implements EventHandler {
 }
 
 export function readError(status: number, header: HeaderLookup, bytes: Uint8Array): LlmError {
-  const { value } = parseJson(bytes)
+  const value = readProviderValue(bytes)
   // A stream that fails at once is a list with one error.
   const body = obj(Array.isArray(value) ? value[0] : value)
   const error = errorFrom(obj(body['error']), status)
