@@ -281,7 +281,8 @@ export class ModelCall {
     this.#target = target
     this.#called = model ?? asked
     const isEdited = translator.isPassThrough && this.state !== undefined
-    this.response = new ModelResponse(call, this.#dialect, translator.isPassThrough, isEdited)
+    const kind = { isEdited, isStored: this.#isState }
+    this.response = new ModelResponse(call, this.#dialect, translator.isPassThrough, kind)
     return { body: call.request.body, response: this.response }
   }
 

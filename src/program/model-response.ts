@@ -15,6 +15,8 @@ import { rejectedBy } from './model-guards.ts'
 import { PiecewiseBody } from './piecewise-body.ts'
 import type { PlacedPart } from './way-back.ts'
 
+export { type ToldError, toldError } from '../protocols/llm/told-error.ts'
+
 /** Bytes of a response that are kept to be translated, or to read its usage. */
 const MAX_WHOLE = 16 * 1024 * 1024
 
@@ -53,12 +55,20 @@ export class ModelResponse {
   #stream: StreamTranslator | undefined
   #summary: ResponseSummary = {}
   #dropped: readonly string[]
+  /** It is what somebody stored, whatever that is. */
+  readonly #isStored: boolean
   /** Nothing is done to the body but to keep it. */
   #isTapped = false
   #pieces: Buffer[] = []
   #size = 0
 
-  constructor(call: TranslatedCall, dialect: Dialect, isPassThrough: boolean, isEdited = false) {
+  constructor(
+    call: TranslatedCall,
+    dialect: Dialect,
+    isPassThrough: boolean,
+    { isEdited = false, isStored = false } = {},
+  ) {
+    this.#isStored = isStored
     this.#call = call
     this.#dialect = dialect
     this.#isPassThrough = isPassThrough
@@ -124,6 +134,14 @@ export class ModelResponse {
       },
       end: () => NOTHING,
     }
+  }
+
+  /** Whether a response with a status of success may say that it is an error. */
+  mayBeError(status: number, header: (name: string) => string | undefined): boolean {
+    if (this.#isStored || status < 200 || status >= 300) return false
+    const type = header('content-type') ?? ''
+    const isText = isEventType(type) ? /^text/i.test(type) : /^application\/json\b/i.test(type)
+    return isText && !isCoding(header('content-encoding'))
   }
 
   #openStream(): StreamTranslator {
