@@ -10,7 +10,7 @@ import { obj, str } from './reading.ts'
 const ENOUGH = 48
 
 /** Errors have no more; something that begins like one and is longer is taken as it is. */
-export const MAX_TOLD_ERROR = 65_536
+const MAX_TOLD_ERROR = 65_536
 
 const BEGINS = /^\s*\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error")/
 const EVENT_BEGINS =
