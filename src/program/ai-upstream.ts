@@ -52,11 +52,9 @@ export function aiUpstream(
   /** Bytes pass unless the model decides about them; then it must be known. */
   const openOther = (endpoint: Endpoint, exchange: Exchange): ModelCall | Reply | undefined => {
     if (router === undefined && !isGuarded(exchange)) return undefined
-    const { headers } = exchange.request
-    const isForm = /^\s*multipart\b/i.test(headers.get('content-type') ?? '')
     // What they use is not told in tokens.
     const isCounted = exchange.usageLimits.some(({ measure }) => measure !== 'requests')
-    return isForm || isCounted ? UNREAD_MODEL : new ModelCall(endpoint)
+    return isCounted ? UNREAD_MODEL : new ModelCall(endpoint)
   }
 
   /** Of the dialect whose providers store what clients name by ids. */

@@ -1,5 +1,7 @@
+import type { Exchange } from '../exchange/exchange.ts'
 import { type HeaderEdit, headerEdit } from '../exchange/header-edit.ts'
 import type { Endpoint } from '../protocols/llm/dialect.ts'
+import type { Header } from '../protocols/llm/error.ts'
 import { guardedTranslator, translatorFor } from '../protocols/llm/index.ts'
 import type { ProviderAccess } from '../protocols/llm/provider.ts'
 import type { ProviderOptions } from '../protocols/llm/schema.ts'
@@ -27,6 +29,20 @@ export function addressingEdit(
   }
   return edit
 }
+
+/** What a call whose bytes pass lacks: the client has the say but for the type of its body. */
+export function missingHeaders(
+  headers: readonly Header[],
+  { request }: Exchange,
+): readonly Header[] {
+  return headers.filter(([name]) => {
+    const given = request.headers.get(name)
+    // The provider must not read as anything else what rules have read as JSON.
+    return given === undefined || (name === 'content-type' && !IS_READ.test(given))
+  })
+}
+
+const IS_READ = /^(?:application\/json(?: *; *charset="?utf-8"?)?|multipart\/form-data\b.*)$/i
 
 const CODINGS = ['accept-encoding', 'content-encoding']
 const PASSING = headerEdit({ remove: CODINGS })

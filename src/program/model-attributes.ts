@@ -1,9 +1,11 @@
 import { type JsonForm, readJson } from '../cel/values/json-read.ts'
 import { double } from '../cel/values/number.ts'
 import type { JsonObject } from '../cel/values/value.ts'
+import type { Exchange } from '../exchange/exchange.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import { CONTENT_MEMBERS } from '../protocols/llm/content-members.ts'
-import type { RequestSummary } from '../protocols/llm/dialect.ts'
+import type { Endpoint, RequestSummary } from '../protocols/llm/dialect.ts'
+import { type FormBody, isForm, readForm } from '../protocols/llm/form-body.ts'
 import type { Cost } from '../protocols/llm/index.ts'
 import { decodeUtf8 } from '../protocols/llm/json.ts'
 import { BYTES_PER_TOKEN, type Usage } from '../protocols/llm/usage.ts'
@@ -52,6 +54,35 @@ export function costOf(cost: Cost): JsonObject {
     cacheWrite: dollars(cacheWrite),
     reasoning: dollars(reasoning),
   }
+}
+
+interface ReadCall {
+  readonly object: JsonObject
+  /** The dialect may use the same object. */
+  readonly isOrdinary: boolean
+  readonly form?: FormBody
+}
+
+/** The body of a call: JSON, or a form for endpoints that accept files. */
+export function readCall(
+  bytes: Uint8Array,
+  { operation }: Endpoint,
+  exchange: Exchange | undefined,
+): ReadCall | Reply {
+  const type = exchange?.request.headers.get('content-type')
+  if (operation === 'other' && isForm(type)) {
+    const read = readForm(bytes, type ?? '')
+    if (!read.ok) return invalid(read.error.message, 'invalid_form')
+    const object = read.value.fields as JsonObject
+    return { object, isOrdinary: true, form: read.value }
+  }
+  // Often nothing is sent for what is stored, and a file for a container.
+  const isUnread = bytes.length === 0 || /^multipart\/form-data\b/i.test(type ?? '')
+  if (operation === 'state' && isUnread) return { object: {}, isOrdinary: true }
+  // Rules and the provider must not read different things.
+  const form = { isOrdinary: false }
+  const parsed = readObject(bytes, form)
+  return 'object' in parsed ? { ...parsed, ...form } : parsed
 }
 
 /** A Reply says what is wrong with it; a body may have the members of one. */

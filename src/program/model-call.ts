@@ -5,6 +5,7 @@ import type { Outcome } from '../exchange/step.ts'
 import type { UsageLimit } from '../exchange/usage-limit.ts'
 import { addPrompts } from '../protocols/llm/added-prompts.ts'
 import type { Dialect, Endpoint, Operation, RequestSummary } from '../protocols/llm/dialect.ts'
+import type { FormBody } from '../protocols/llm/form-body.ts'
 import { dialectOf, type Guard, isRemote, setMembers } from '../protocols/llm/index.ts'
 import type { ProviderAccess } from '../protocols/llm/provider.ts'
 import type { ProviderOptions } from '../protocols/llm/schema.ts'
@@ -13,8 +14,8 @@ import type { Usage } from '../protocols/llm/usage.ts'
 import { budgetUnits, entryOf, estimateOf, isPriced, UNPRICED } from './call-estimate.ts'
 import { isReply, refused, UNCHANGEABLE, UNENRICHED, UNGUARDED, UNNAMED } from './call-replies.ts'
 import { type ComputedField, computeFields, type FieldValues } from './computed-fields.ts'
-import { addressingEdit, chooseTranslator, pathFor } from './model-addressing.ts'
-import { attributesOf, costOf, invalid, readObject, tokensOf } from './model-attributes.ts'
+import { addressingEdit, chooseTranslator, missingHeaders, pathFor } from './model-addressing.ts'
+import { attributesOf, costOf, invalid, readCall, tokensOf } from './model-attributes.ts'
 import { calledModel, changesBodies, promptsOf, setsFields, withMarks } from './model-changes.ts'
 import { type GuardChecks, guardRequest, guardRequestLater, guardsOf } from './model-guards.ts'
 import type { ModelPrices, PricedCall } from './model-prices.ts'
@@ -48,6 +49,7 @@ export class ModelCall {
   response: ModelResponse | undefined = undefined
   readonly #dialect: Dialect
   #bytes: Uint8Array = new Uint8Array()
+  #form: FormBody | undefined
   #summary: RequestSummary | undefined
   #reservation: UsageReservation | undefined
   #estimate: ((limit: UsageLimit) => number) | undefined
@@ -92,14 +94,13 @@ export class ModelCall {
 
   /** The body is there. A Reply says what is wrong with it. */
   read(bytes: Uint8Array = new Uint8Array(), exchange?: Exchange): Reply | undefined {
-    if (this.#isState) return this.#readState(bytes, exchange)
-    // Rules and the provider must not read different things.
-    const form = { isOrdinary: false }
-    const parsed = readObject(bytes, form)
+    const parsed = readCall(bytes, this.endpoint, exchange)
     if (!('object' in parsed)) return parsed
-    const body = parsed.object
+    const { object: body, form } = parsed
+    if (this.#isState) return this.#readState(bytes, body, exchange)
+    this.#form = form
     // Most bodies are the same to both, and are parsed once.
-    const read = this.#dialect.describe(bytes, this.endpoint, form.isOrdinary ? body : undefined)
+    const read = this.#dialect.describe(bytes, this.endpoint, parsed.isOrdinary ? body : undefined)
     if (!read.ok) return refused(read.error)
     this.#bytes = bytes
     this.#summary = read.value
@@ -113,14 +114,9 @@ export class ModelCall {
     return this.endpoint.operation === 'state'
   }
 
-  /** What is sent to a path that names what is stored: often nothing, and a file for a container. */
-  #readState(bytes: Uint8Array, exchange: Exchange | undefined): Reply | undefined {
+  /** What is sent to a path that names what is stored. */
+  #readState(bytes: Uint8Array, body: JsonObject, exchange?: Exchange): Reply | undefined {
     const { model = '' } = this.state ?? {}
-    const type = exchange?.request.headers.get('content-type') ?? 'application/json'
-    const isJson = bytes.length > 0 && !/^multipart\/form-data\b/i.test(type)
-    const parsed = isJson ? readObject(bytes) : { object: {} }
-    if (!('object' in parsed)) return parsed
-    const body = parsed.object
     this.state?.openBody(body)
     if (this.state?.unknown !== undefined) return unknownState(this.state.unknown)
     const { search = '', path = '' } = exchange?.request ?? {}
@@ -265,6 +261,7 @@ export class ModelCall {
     if (this.#needsPrice && !isPriced(known)) return UNPRICED
     const read = translator.translate(sent.bytes, {
       described: sent.described,
+      form: this.#form,
       model,
       maker: name,
       guards: guards.response,
@@ -284,7 +281,8 @@ export class ModelCall {
     this.#target = target
     this.#called = model ?? asked
     const isEdited = translator.isPassThrough && this.state !== undefined
-    this.response = new ModelResponse(call, this.#dialect, translator.isPassThrough, isEdited)
+    const kind = { isEdited, isStored: this.#isState }
+    this.response = new ModelResponse(call, this.#dialect, translator.isPassThrough, kind)
     return { body: call.request.body, response: this.response }
   }
 
@@ -380,9 +378,7 @@ export class ModelCall {
     const own = isPassThrough ? exchange.search.slice(1) : ''
     const pairs = [query, own].filter((part) => part !== '').join('&')
     exchange.search = pairs === '' ? '' : `?${pairs}`
-    const set = isPassThrough
-      ? request.headers.filter(([name]) => exchange.request.headers.get(name) === undefined)
-      : request.headers
+    const set = isPassThrough ? missingHeaders(request.headers, exchange) : request.headers
     const edit = addressingEdit(set, isPassThrough)
     exchange.requestEdit = exchange.requestEdit.with(edit)
   }

@@ -11,13 +11,12 @@ import {
   type GuardedMessage,
   type GuardRule,
   guardMessages,
-  guardText,
+  guardMessagesNow,
   isRemote,
   type LlmError,
   noteOutcome,
   patternRecognizer,
   recognizerOf,
-  searchEffort,
 } from '../protocols/llm/index.ts'
 
 /* What guards do to a call: its texts before it is sent, and the rules for its response. */
@@ -188,16 +187,7 @@ export function guardRequest(
   guards: readonly Guard[],
 ): Readonly<Record<string, unknown>> | Reply {
   if (guards.length === 0) return {}
-  const rules = localGuards(guards)
-  const effort = searchEffort()
-  let rejection: LlmError | undefined
-  const changed = mapTexts(body, ({ content }) => {
-    if (rejection !== undefined) return content
-    const guarded = guardText(content, rules, effort)
-    rejection = guarded.rejection
-    return guarded.text ?? content
-  })
-  return rejection === undefined ? changed : rejectedBy(rejection)
+  return withTexts(body, guardMessagesNow(textsIn(body), localGuards(guards)), EMPTIED)
 }
 
 /** The same where a service is among the guards. */
@@ -205,15 +195,34 @@ export async function guardRequestLater(
   body: Readonly<Record<string, unknown>>,
   guards: readonly Guard[],
 ): Promise<Readonly<Record<string, unknown>> | Reply> {
+  // A service may have its reasons.
+  const emptied = guards.some(isRemote) ? '' : EMPTIED
+  return withTexts(body, await guardMessages(textsIn(body), guards), emptied)
+}
+
+function textsIn(body: Readonly<Record<string, unknown>>): readonly GuardedMessage[] {
   const messages: GuardedMessage[] = []
   mapTexts(body, (message) => {
     messages.push(message)
     return message.content
   })
-  const guarded = await guardMessages(messages, guards)
+  return messages
+}
+
+/** In place of a part all of which was masked in the one before: providers reject empty ones. */
+const EMPTIED = '<MASKED>'
+
+function withTexts(
+  body: Readonly<Record<string, unknown>>,
+  guarded: readonly string[] | LlmError,
+  emptied: string,
+): Readonly<Record<string, unknown>> | Reply {
   if ('status' in guarded) return rejectedBy(guarded)
   let at = 0
-  return mapTexts(body, ({ content }) => guarded[at++] ?? content)
+  return mapTexts(body, ({ content }) => {
+    const text = guarded[at++] ?? content
+    return text === '' && content !== '' ? emptied : text
+  })
 }
 
 /** What is talked about, and what a model is to repeat or to end with. */
@@ -225,14 +234,20 @@ function mapTexts(
   map: (message: GuardedMessage) => string,
 ): Readonly<Record<string, unknown>> {
   const changed: Record<string, unknown> = {}
+  let lists = 0
+  const number = () => lists++
   for (const name of GUARDED_MEMBERS) {
     if (!Object.hasOwn(body, name)) continue
-    const walk = new Walk(map)
-    const value = walk.at(body[name], SYSTEM.has(name) ? 'system' : 'user')
+    const walk = new Walk(map, number)
+    const isSystem = SYSTEM.has(name)
+    const value = walk.at(body[name], isSystem ? 'system' : 'user', isSystem)
     if (walk.isChanged) changed[name] = value
   }
   return changed
 }
+
+/** Lists of them are the parts of one message. */
+const PARTS = new Set(['content', 'parts', 'summary'])
 
 const SYSTEM = new Set(['system', 'systemInstruction', 'system_instruction', 'instructions'])
 
@@ -240,37 +255,53 @@ const SYSTEM = new Set(['system', 'systemInstruction', 'system_instruction', 'in
 class Walk {
   isChanged = false
   readonly #map: (message: GuardedMessage) => string
+  readonly #number: () => number
 
-  constructor(map: (message: GuardedMessage) => string) {
+  /** `number`: of the next message with parts. */
+  constructor(map: (message: GuardedMessage) => string, number: () => number) {
     this.#map = map
+    this.#number = number
   }
 
-  at(value: unknown, role: string): unknown {
-    if (typeof value === 'string') return this.#text(value, role)
-    if (Array.isArray(value)) return this.#list(value, role)
+  /** `isParts`: a list here has the parts of a message. */
+  at(value: unknown, role: string, isParts = false): unknown {
+    if (typeof value === 'string') return this.#text({ role, content: value })
+    if (Array.isArray(value)) return this.#list(value, role, isParts ? this.#number() : undefined)
     if (typeof value !== 'object' || value === null || !isPlain(value)) return value
     return this.#object(value as Readonly<Record<string, unknown>>, role)
   }
 
-  #list(list: readonly unknown[], role: string): unknown {
+  #list(list: readonly unknown[], role: string, message: number | undefined): unknown {
     let changed: unknown[] | undefined
     for (let index = 0; index < list.length; index++) {
-      const item = this.at(list[index], role)
-      if (item === list[index]) continue
+      const given = list[index]
+      const item = message === undefined ? this.at(given, role) : this.#part(given, role, message)
+      if (item === given) continue
       changed ??= [...list]
       changed[index] = item
     }
     return changed ?? list
   }
 
-  #object(object: Readonly<Record<string, unknown>>, role: string): unknown {
+  #part(part: unknown, role: string, message: number): unknown {
+    if (typeof part === 'string') return this.#text({ role, content: part, message })
+    const isObject = typeof part === 'object' && part !== null && !Array.isArray(part)
+    if (!isObject || !isPlain(part)) return this.at(part, role)
+    return this.#object(part as Readonly<Record<string, unknown>>, role, message)
+  }
+
+  /** `message`: the object is a part of it. */
+  #object(object: Readonly<Record<string, unknown>>, role: string, message?: number): unknown {
     const { role: own = role } = object
     const spoken = typeof own === 'string' ? own : role
     let changed: Record<string, unknown> | undefined
     for (const name of Object.keys(object)) {
       const member = object[name]
       if (typeof member === 'string' && STRUCTURE.has(name)) continue
-      const mapped = this.at(member, spoken)
+      const mapped =
+        name === 'text' && typeof member === 'string'
+          ? this.#text({ role: spoken, content: member, message })
+          : this.at(member, spoken, PARTS.has(name))
       if (mapped === member) continue
       changed ??= { ...object }
       Object.defineProperty(changed, name, { ...MEMBER, value: mapped })
@@ -278,10 +309,11 @@ class Walk {
     return changed ?? object
   }
 
-  #text(content: string, role: string): string {
+  #text(message: GuardedMessage): string {
+    const { content } = message
     // Data of images is no text, and would be searched in vain.
     if (content.startsWith('data:') && /^data:[\w/+.-]+;base64,/.test(content)) return content
-    const mapped = this.#map({ role, content })
+    const mapped = this.#map(message)
     this.isChanged ||= mapped !== content
     return mapped
   }

@@ -6,6 +6,7 @@ import type { ResponseDraft } from '../exchange/response-draft.ts'
 import type { Dialect, Read, ResponseSummary } from '../protocols/llm/dialect.ts'
 import type { LlmError } from '../protocols/llm/error.ts'
 import { droppedText } from '../protocols/llm/parts.ts'
+import { MAX_WHOLE_RESPONSE } from '../protocols/llm/reading.ts'
 import type {
   StreamTranslator,
   TranslatedCall,
@@ -15,10 +16,10 @@ import { rejectedBy } from './model-guards.ts'
 import { PiecewiseBody } from './piecewise-body.ts'
 import type { PlacedPart } from './way-back.ts'
 
+export { type ToldError, toldError } from '../protocols/llm/told-error.ts'
+
 /** Bytes of a response that are kept to read its usage. */
 const MAX_WHOLE = 16 * 1024 * 1024
-/** The same to translate it, which takes some milliseconds for each. */
-const MAX_TRANSLATED = 4 * 1024 * 1024
 
 const UNREADABLE = { ...reply(502, 'upstream-invalid'), detail: 'model-response' }
 const TOO_LONG = { ...reply(502, 'upstream-invalid'), detail: 'response-too-large' }
@@ -55,12 +56,20 @@ export class ModelResponse {
   #stream: StreamTranslator | undefined
   #summary: ResponseSummary = {}
   #dropped: readonly string[]
+  /** It is what somebody stored, whatever that is. */
+  readonly #isStored: boolean
   /** Nothing is done to the body but to keep it. */
   #isTapped = false
   #pieces: Buffer[] = []
   #size = 0
 
-  constructor(call: TranslatedCall, dialect: Dialect, isPassThrough: boolean, isEdited = false) {
+  constructor(
+    call: TranslatedCall,
+    dialect: Dialect,
+    isPassThrough: boolean,
+    { isEdited = false, isStored = false } = {},
+  ) {
+    this.#isStored = isStored
     this.#call = call
     this.#dialect = dialect
     this.#isPassThrough = isPassThrough
@@ -128,6 +137,14 @@ export class ModelResponse {
     }
   }
 
+  /** Whether a response with a status of success may say that it is an error. */
+  mayBeError(status: number, header: (name: string) => string | undefined): boolean {
+    if (this.#isStored || status < 200 || status >= 300) return false
+    const type = header('content-type') ?? ''
+    const isText = isEventType(type) ? /^text/i.test(type) : /^application\/json\b/i.test(type)
+    return isText && !isCoding(header('content-encoding'))
+  }
+
   #openStream(): StreamTranslator {
     const stream = this.#call.openStream()
     this.#stream = stream
@@ -157,7 +174,12 @@ export class ModelResponse {
     }
     const change = (bytes: Uint8Array, _: Exchange, draft?: ResponseDraft) =>
       draft === undefined || draft.isOwn ? undefined : this.#whole(bytes, draft)
-    const whole = { mode: 'whole', maxBytes: MAX_TRANSLATED, whenLonger: 'reject', change } as const
+    const whole = {
+      mode: 'whole',
+      maxBytes: MAX_WHOLE_RESPONSE,
+      whenLonger: 'reject',
+      change,
+    } as const
     return { policy: undefined, response, body: whole }
   }
 
@@ -220,7 +242,7 @@ export class ModelResponse {
     return {
       write: (bytes) => {
         this.#keep(bytes)
-        if (this.#size > MAX_TRANSLATED) flow.fail(TOO_LONG)
+        if (this.#size > MAX_WHOLE_RESPONSE) flow.fail(TOO_LONG)
         return true
       },
       end: () => {

@@ -9,6 +9,7 @@ import { Http1Headers } from '../wire/http1/header-view.ts'
 import { renderedEdit } from '../wire/http1/rendered-edit.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 import type { BodySink } from '../wire/streams.ts'
+import { outcomeOf } from './attempt-outcome.ts'
 import type { CallOutName } from './call-outs.ts'
 import { Forward, type ForwardEvents } from './forward.ts'
 import { KeptBody } from './kept-body.ts'
@@ -44,8 +45,6 @@ export interface DeliveryEvents {
   /** The same where the request is none the worse for it. */
   mirrorBroke(state: RequestState, error: unknown): void
 }
-
-const STATUS_OUTCOMES = ['invalid', '1xx', '2xx', '3xx', '4xx', '5xx'] as const
 
 /** Milliseconds for an attempt where nothing else is said. */
 export const DEFAULT_TIMEOUT = 60_000
@@ -288,6 +287,14 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
     return true
   }
 
+  failedLate(head: ResponseHead): boolean {
+    const forward = this.#forward
+    this.#state.exchange.status = head.status
+    if (forward === undefined || this.accepts(forward, head)) return false
+    forward.stop()
+    return true
+  }
+
   /** Whether this response is one to try again after. Its condition reads it as the backend gave it. */
   #reasonToRetry(retry: Retry, head: ResponseHead): RetryReason | undefined {
     if (retry.statuses.has(head.status)) return 'status'
@@ -390,9 +397,4 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
 function ownHost(asked: string, { endpoint }: Choice): string {
   if (asked !== '') return ''
   return endpoint.startsWith('unix:') ? 'localhost' : endpoint
-}
-
-function outcomeOf(status: number): AttemptOutcome {
-  // RFC 9110 §15: 600 to 999 count as 5xx.
-  return STATUS_OUTCOMES[Math.min(5, Math.trunc(status / 100))] ?? 'invalid'
 }

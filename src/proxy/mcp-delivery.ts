@@ -61,6 +61,10 @@ export class McpDelivery implements ActiveDelivery {
 
   replaceBody(): void {}
 
+  failedLate(): boolean {
+    return false
+  }
+
   // The response. What throws is the affair of this request.
 
   reply(reply: Reply): void {

@@ -7,6 +7,7 @@ import type { FieldLines, NameSet } from '../wire/http1/field-lines.ts'
 import { type Fields, joinedValue } from '../wire/http1/fields.ts'
 import { framedHead } from '../wire/http1/framed-head.ts'
 import type { RequestHead } from '../wire/http1/head.ts'
+import { copyResponseHead } from '../wire/http1/response-copy.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 import type { BodySink } from '../wire/streams.ts'
 import { CROWDED_OUT } from './body-chain.ts'
@@ -15,6 +16,7 @@ import { isGrpc } from './grpc-status.ts'
 import { KeptBody } from './kept-body.ts'
 import type { RequestState } from './request-state.ts'
 import { RequestTransform, type TransformLimits } from './request-transform.ts'
+import { ResponseDoubt } from './response-doubt.ts'
 import { ResponsePass } from './response-pass.ts'
 
 /** Who decides about the exchange: ./request-loop.ts. */
@@ -44,6 +46,8 @@ export class PolicyDownstream implements Downstream {
   #tap: ((bytes: Uint8Array) => void) | undefined = undefined
   /** The response of a provider that no policy has a part in: it goes straight to the client. */
   #passing: PassingBody | undefined = undefined
+  /** A response that may turn out to be an error: nothing of it was sent on. */
+  #doubt: ResponseDoubt | undefined = undefined
 
   constructor(state: RequestState, limits: TransformLimits, events: PolicyEvents) {
     this.#state = state
@@ -103,9 +107,41 @@ export class PolicyDownstream implements Downstream {
   // The response.
 
   respond(head: ResponseHead, dropped: NameSet, lines: FieldLines): boolean {
+    const { attempt } = this.#state.selection ?? {}
+    const header = (name: string) => joinedValue(head.fields, name)
+    if (head.framing !== 'none' && attempt?.response.mayBeError(head.status, header) === true) {
+      this.#doubt = new ResponseDoubt(head, { dropped, lines })
+      return true
+    }
+    return this.#respond(head, dropped, lines)
+  }
+
+  #respond(head: ResponseHead, dropped: NameSet, lines: FieldLines): boolean {
     this.#passing = this.#passingBody(head)
     if (this.#passing !== undefined) return this.#client.respond(head, dropped, lines)
     this.#begin(head)
+    return true
+  }
+
+  /** More of a response that may be an error; true: it is known not to be, or goes to the client. */
+  #resolve(bytes: Buffer | undefined): boolean {
+    const doubt = this.#doubt
+    if (doubt === undefined) return true
+    const told = doubt.look(bytes)
+    if (told === 'more') return false
+    this.#doubt = undefined
+    const { head, dropped, lines, held, isStream } = doubt
+    const { exchange, delivery } = this.#state
+    const failed = told && copyResponseHead(head, told.status, this.head.method)
+    if (failed !== undefined && delivery?.failedLate(failed) === true) return false
+    // A stream says it in its own way.
+    const sent = isStream ? head : (failed ?? head)
+    exchange.status = sent.status
+    if (!this.#respond(sent, dropped, lines)) {
+      this.#failed('response', { ...reply(502, 'upstream-invalid'), detail: 'bad-response' })
+      return false
+    }
+    for (const piece of held) this.#pass(piece, false, piece.length)
     return true
   }
 
@@ -124,6 +160,7 @@ export class PolicyDownstream implements Downstream {
 
   #begin(source: ResponseHead | Reply): void {
     this.#passing = undefined
+    this.#doubt = undefined
     this.#response?.drop()
     const state = this.#state
     const { backend, route } = state
@@ -160,6 +197,7 @@ export class PolicyDownstream implements Downstream {
 
   /** The exchange is over, whichever way. */
   close(): void {
+    this.#doubt = undefined
     this.#request?.chain.drop()
     this.#response?.drop()
     this.#response = undefined
@@ -167,6 +205,11 @@ export class PolicyDownstream implements Downstream {
 
   /** What came is read to a buffer that is used again, so that what is held is a copy. */
   write(bytes: Buffer, asWire: boolean, byteCount: number): boolean {
+    if (this.#doubt !== undefined && !this.#resolve(bytes)) return true
+    return this.#pass(bytes, asWire, byteCount)
+  }
+
+  #pass(bytes: Buffer, asWire: boolean, byteCount: number): boolean {
     const passing = this.#passing
     if (passing !== undefined) {
       const passed = passing.write(bytes)
@@ -181,11 +224,13 @@ export class PolicyDownstream implements Downstream {
   }
 
   flush(): void {
+    if (this.#doubt !== undefined) return
     if (this.#passing === undefined) this.#response?.flush()
     else this.#client.flush()
   }
 
   end(trailers: Fields | undefined): void {
+    if (this.#doubt !== undefined && !this.#resolve(undefined)) return
     const passing = this.#passing
     if (passing === undefined) {
       this.#response?.chain.end(trailers)

@@ -9,6 +9,7 @@ import type {
 } from '../program/program.ts'
 import type { Timed } from '../wire/deadlines.ts'
 import type { Downstream } from '../wire/downstream.ts'
+import type { ResponseHead } from '../wire/http1/response-head.ts'
 import type { CallOutName } from './call-outs.ts'
 import type { KeptBody } from './kept-body.ts'
 import type { PolicyDownstream } from './policy-downstream.ts'
@@ -58,6 +59,11 @@ export interface ActiveDelivery {
   proceed(): void
   /** A response came, and another one takes its place. */
   replaced(): void
+  /**
+   * The response says that it is an error, before any of it was sent on: `head` has the status that
+   * it should have had. True: another attempt is made.
+   */
+  failedLate(head: ResponseHead): boolean
   /** Another provider is sent another body. */
   replaceBody(body: KeptBody): void
 }

@@ -133,6 +133,64 @@ describe('batches of MCP', () => {
     })
   }
 
+  describe('over the stream of 2024-11-05', () => {
+    /** The address for messages, and the events of the stream. */
+    async function listen(path: string) {
+      const stop = new AbortController()
+      const { body } = await fetch(`http://127.0.0.1:${port}${path}/sse`, {
+        headers: { accept: 'text/event-stream' },
+        signal: stop.signal,
+      })
+      let text = ''
+      const read = async () => {
+        for await (const bytes of body ?? []) text += Buffer.from(bytes).toString()
+      }
+      read().catch(() => {})
+      const address = () => /data: (\/\S+sessionId=\S+)/.exec(text)?.[1] ?? ''
+      await until('the address', () => address() !== '')
+      const messages = () =>
+        [...text.matchAll(/^data: (\{.*\})$/gm)].map(([, one = '']) => JSON.parse(one))
+      return { address: address(), messages, text: () => text, stop: () => stop.abort() }
+    }
+
+    const session = async (path: string) => {
+      const stream = await listen(path)
+      assert.equal((await post(stream.address, initialize('2024-11-05'))).status, 202)
+      await until('the handshake', () => stream.messages().length === 1)
+      assert.equal((await post(stream.address, NOTE)).status, 202)
+      return stream
+    }
+
+    for (const path of ['/json', '/streaming']) {
+      it(`are answered one by one: ${path}`, async () => {
+        const stream = await session(path)
+        const batch = [call(1, 'echo'), NOTE, call('two', 'find'), call(3, 'echo')]
+        assert.equal((await post(stream.address, batch)).status, 202)
+        await until('the responses', () => stream.messages().length >= 4)
+        const [, first, second, third, ...more] = stream.messages()
+        assert.deepEqual(more, [])
+        assert.deepEqual([first.id, second.id, third.id], [1, 'two', 3])
+        assert.match(JSON.stringify(first.result), /said 1/)
+        assert.doesNotMatch(JSON.stringify(second), /said/)
+        assert.match(JSON.stringify(third.result), /said 3/)
+        assert.equal((await post(stream.address, [NOTE])).status, 202)
+        stream.stop()
+      })
+    }
+
+    it('are rejected if they are malformed, in later revisions, and in streams of others', async () => {
+      const stream = await session('/json')
+      for (const batch of [[], [call(1, 'echo'), 'hello'], [initialize('2024-11-05')]]) {
+        assert.equal((await post(stream.address, batch)).status, 400)
+      }
+      const forged = stream.address.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))
+      assert.equal((await post(forged, [call(1, 'echo')])).status, 404)
+      const later = { 'mcp-protocol-version': '2025-06-18' }
+      assert.equal((await post(stream.address, [call(1, 'echo')], later)).status, 400)
+      stream.stop()
+    })
+  })
+
   it('are rejected in later revisions', async () => {
     const session = await begin('/json', '2025-06-18')
     for (const version of ['2025-06-18', '2025-11-25', '2026-07-28']) {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { BUILT_IN } from '../../src/policies/guardrails/schema.ts'
+import { guardRequest } from '../../src/program/model-guards.ts'
 import { RECOGNIZERS } from '../../src/protocols/llm/index.ts'
 import { loadText } from '../../src/sources/file/load.ts'
 import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
@@ -131,6 +132,52 @@ describe('guards of calls to models', () => {
       )
     })
 
+    it('find what is split over parts of one message', async () => {
+      const REJECTED = /content is not allowed/
+      const card = { builtin: 'creditCard' }
+      await serve({ request: [mask(EMAIL)] })
+      const parts = [
+        { type: 'text', text: 'write to ann@' },
+        { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } },
+        { type: 'text', text: 'example.com', cache_control: { type: 'ephemeral' } },
+      ]
+      await call(user(parts))
+      const [sent] = openai.bodies() as { readonly messages: Record<string, never>[] }[]
+      const masked = [{ ...parts[0], text: 'write to <EMAIL_ADDRESS>' }, parts[1]]
+      assert.deepEqual(sent?.messages[0]?.content, [...masked, { ...parts[2], text: '<MASKED>' }])
+      await serve({ request: [reject(EMAIL, card)] })
+      const split = [
+        { type: 'text', text: '4111 1111' },
+        { type: 'text', text: ' 1111 1111' },
+      ]
+      openai.arrived.length = 0
+      assert.match((await call(user(split))).text, REJECTED)
+      const claude = {
+        model: 'claude-x',
+        max_tokens: 9,
+        messages: [{ role: 'user', content: 'hi' }],
+      }
+      assert.match((await call({ ...claude, system: split }, '/v1/messages')).text, REJECTED)
+      const result = [{ type: 'tool_result', tool_use_id: 'a', content: split }]
+      const messages = [{ role: 'user', content: result }]
+      assert.match((await call({ ...claude, messages }, '/v1/messages')).text, REJECTED)
+      const contents = [{ role: 'user', parts: split.map(({ text }) => ({ text })) }]
+      const rule = { recognizers: RECOGNIZERS, rejection: undefined }
+      const gemini = guardRequest({ contents }, [rule]) as unknown as { readonly contents: unknown }
+      const texts = ['<CREDIT_CARD>', '<MASKED>'].map((text) => ({ text }))
+      assert.deepEqual(gemini.contents, [{ role: 'user', parts: texts }])
+      const input = [
+        { role: 'user', content: split.map((one) => ({ ...one, type: 'input_text' })) },
+      ]
+      assert.match((await call({ input }, '/v1/responses')).text, REJECTED)
+      assert.equal(openai.arrived.length + anthropic.arrived.length, 0)
+      // Inputs of embeddings are texts of their own.
+      assert.doesNotMatch(
+        (await call({ input: ['4111 1111', ' 1111 1111'] }, '/v1/embeddings')).text,
+        REJECTED,
+      )
+    })
+
     it('mask texts that a model is to repeat', async () => {
       await serve({ request: [mask(EMAIL)] })
       const prediction = { type: 'content', content: 'write to ann@example.com' }
@@ -194,6 +241,38 @@ describe('guards of calls to models', () => {
       assert.equal(status, 200)
       assert.equal(heard(text), 'write to <EMAIL_ADDRESS> about <SECRET>, now')
       assert.match(text, /\[DONE\]/)
+    })
+
+    it('mask streams across blocks', async () => {
+      await serve({ response: [mask(EMAIL)] })
+      const event = (type: string, more: object) =>
+        `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`
+      const block = (index: number, text: string) => [
+        event('content_block_start', { index, content_block: { type: 'text', text: '' } }),
+        event('content_block_delta', { index, delta: { type: 'text_delta', text } }),
+        event('content_block_stop', { index }),
+      ]
+      const message = {
+        id: 'm',
+        type: 'message',
+        role: 'assistant',
+        model: 'claude-x',
+        content: [],
+      }
+      const usage = { input_tokens: 1, output_tokens: 1 }
+      const events = [
+        event('message_start', { message: { ...message, usage } }),
+        ...block(0, 'to ann@'),
+        ...block(1, 'example.com now'),
+        event('message_delta', { delta: { stop_reason: 'end_turn' }, usage }),
+        event('message_stop', {}),
+      ]
+      anthropic.behaviour = { pieces: cut(Buffer.from(events.join('')), 13) }
+      const stream = { ...user('hi'), model: 'claude-x', stream: true }
+      assert.equal(heard((await call(stream)).text), 'to <EMAIL_ADDRESS> now')
+      const own = await call({ ...stream, max_tokens: 9 }, '/v1/messages')
+      assert.doesNotMatch(own.text, /ann@|example/)
+      assert.equal(own.text.match(/content_block_stop/g)?.length, 4)
     })
 
     it('end streams with an error before anything of what is rejected', async () => {

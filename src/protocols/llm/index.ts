@@ -19,7 +19,7 @@ export type {
 } from './dialect.ts'
 export { DIALECTS, dialectOf, recognizeEndpoint } from './dialects/index.ts'
 export type { Header, LlmError, LlmErrorType, WireError } from './error.ts'
-export { guardMessages } from './guards/guard-messages.ts'
+export { guardMessages, guardMessagesNow } from './guards/guard-messages.ts'
 export {
   type Guard,
   type GuardCheck,
@@ -29,8 +29,8 @@ export {
   noteOutcome,
   patternRecognizer,
 } from './guards/guard-rule.ts'
+export { guardTextSteps } from './guards/guard-text.ts'
 export { RECOGNIZERS, recognizerOf, searchEffort } from './guards/recognizers.ts'
-export { guardText, guardTextSteps } from './guards/response-guard.ts'
 export { setMembers } from './json.ts'
 export { type NamedId, stateIdsOf } from './state/state-edits.ts'
 export { type OpenedId, StateIds } from './state/state-ids.ts'

@@ -1,6 +1,7 @@
 import { CompletionTap, completionOf } from './completion.ts'
 import type { Dialect, DialectName, Read, StreamTap } from './dialect.ts'
 import { invalidRequest, type LlmError } from './error.ts'
+import type { FormBody } from './form-body.ts'
 import { encodeJson, isObject, joinBytes, parseJson, setMembers } from './json.ts'
 import { type Fields, list, obj } from './reading.ts'
 import { isMarked } from './signatures.ts'
@@ -46,19 +47,18 @@ export function passThrough(
   const written = keepsCompletion
     ? (response: Uint8Array) => completionOf(dialect, response)
     : undefined
-  const named = state?.hasIds === true ? editBytes(bytes, state.toProvider, editRequest) : bytes
-  const unsigned = withoutForeignSignatures(named)
+  const sent = options.form
+    ? sentForm(options.form, bytes, isOther ? model : undefined)
+    : sentJson(bytes, state, changes, body)
+  if ('status' in sent) return { ok: false, error: sent }
   return {
     ok: true,
     value: {
       request: {
         path: state?.path ?? dialect.pathOf(endpoint, model),
-        headers: bytes.length === 0 ? [] : [['content-type', 'application/json']],
-        body:
-          Object.keys(changes).length > 0
-            ? setMembers(unsigned.bytes, changes, body)
-            : unsigned.bytes,
-        dropped: unsigned.dropped,
+        headers: bytes.length === 0 || options.form ? [] : [['content-type', 'application/json']],
+        body: sent.bytes,
+        dropped: sent.dropped,
       },
       stream,
       response: (response) => ({
@@ -79,6 +79,34 @@ export function passThrough(
       openStream: () => new PassingStream(dialect, hidesUsage, state, keepsCompletion),
     },
   }
+}
+
+interface SentBytes {
+  readonly bytes: Uint8Array
+  readonly dropped: readonly string[]
+}
+
+function sentJson(
+  bytes: Uint8Array,
+  state: StateMaps | undefined,
+  changes: Fields,
+  body: Fields,
+): SentBytes {
+  const named = state?.hasIds === true ? editBytes(bytes, state.toProvider, editRequest) : bytes
+  const unsigned = withoutForeignSignatures(named)
+  if (Object.keys(changes).length === 0) return unsigned
+  return { ...unsigned, bytes: setMembers(unsigned.bytes, changes, body) }
+}
+
+/** `model`: undefined: as the client named it. */
+function sentForm(
+  form: FormBody,
+  bytes: Uint8Array,
+  model: string | undefined,
+): SentBytes | LlmError {
+  const written = model === undefined ? bytes : form.withModel(model)
+  if (written !== undefined) return { bytes: written, dropped: [] }
+  return invalidRequest('The model of this call cannot be written into its form.', 'model')
 }
 
 /** What is no JSON, as a file, names nothing. */
@@ -108,10 +136,7 @@ const MARK = 'portcullis.'
  * Reasoning that another provider signed, which the client got through a translation: this one
  * would reject the request for it. Only requests that may hold any are parsed again.
  */
-function withoutForeignSignatures(bytes: Uint8Array): {
-  readonly bytes: Uint8Array
-  readonly dropped: readonly string[]
-} {
+function withoutForeignSignatures(bytes: Uint8Array): SentBytes {
   const { buffer, byteOffset, byteLength } = bytes
   if (!Buffer.from(buffer, byteOffset, byteLength).includes(MARK)) return { bytes, dropped: [] }
   const { value } = parseJson(bytes)

@@ -8,10 +8,10 @@ const crowded = (values: number) => body(`"a":[${'1,'.repeat(values)}0]`)
 
 describe('the response of a provider', () => {
   for (const [what, bytes, isRead] of [
-    ['of 4 MB in one string', long(4_000_000), true],
-    ['of 5 MB', long(5_000_000), false],
-    ['with 30,000 values', crowded(30_000), true],
-    ['with so many that reading it would hold up others', crowded(60_000), false],
+    ['of 8 MB in one string', long(8_000_000), true],
+    ['of 9 MB', long(9_000_000), false],
+    ['with 250,000 values', crowded(250_000), true],
+    ['with so many that reading it would hold up others', crowded(300_000), false],
     ['with as many letters that are escapes', body(`"a":"${'\\n'.repeat(1_500_000)}"`), false],
   ] as const) {
     it(`${what} is ${isRead ? '' : 'not '}read`, () => {

@@ -1,4 +1,4 @@
-import { isCrowded, MAX_READ_AT_ONCE } from '../long-json.ts'
+import { isCrowded } from '../long-json.ts'
 import type { Read } from './dialect.ts'
 import { invalidRequest, type LlmError } from './error.ts'
 import { decodeUtf8, isObject, type JsonProblem, parseJson, parseJsonText } from './json.ts'
@@ -59,11 +59,15 @@ export function readProviderValue(bytes: Uint8Array): unknown {
   return isLegible(bytes) ? parseJson(bytes).value : undefined
 }
 
+/** Bytes of a response that is read at once, and how many times the values of one event it may have. */
+export const MAX_WHOLE_RESPONSE: number = 8 << 20
+const WHOLE_SCALE = 8
+
 function isLegible(bytes: Uint8Array): boolean {
-  if (bytes.length > MAX_READ_AT_ONCE) return false
+  if (bytes.length > MAX_WHOLE_RESPONSE) return false
   const { buffer, byteOffset, byteLength } = bytes
   // Where values begin and end is written in letters of one byte.
-  return !isCrowded(Buffer.from(buffer, byteOffset, byteLength).toString('latin1'))
+  return !isCrowded(Buffer.from(buffer, byteOffset, byteLength).toString('latin1'), WHOLE_SCALE)
 }
 
 /** The same of one that passes as it is: only what it says of itself is read. */

@@ -8,6 +8,7 @@ import type {
   WireRequest,
 } from './dialect.ts'
 import type { Header, LlmError, WireError } from './error.ts'
+import type { FormBody } from './form-body.ts'
 import type { Guard } from './guards/guard-rule.ts'
 import type { NeutralRequest } from './neutral.ts'
 import type { MapId } from './state/state-edits.ts'
@@ -29,6 +30,8 @@ export interface TranslateOptions {
   readonly endpoint?: Endpoint | undefined
   /** What somebody has read of the same bytes; absent: they are read. */
   readonly described?: RequestSummary | undefined
+  /** The bytes are a form, which passes but for the model; absent: JSON. */
+  readonly form?: FormBody | undefined
   /** The model as the provider calls it; absent: as the client named it. */
   readonly model?: string | undefined
   /** The provider's name in the configuration. Signatures of reasoning go back only to their maker. */

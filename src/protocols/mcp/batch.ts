@@ -9,13 +9,17 @@ import { ACCEPTED } from './relay.ts'
 import { envelopeOf } from './sent.ts'
 import type { McpResponder, Serving } from './serving.ts'
 
-/** Several messages of one request, each served as if it came alone. */
+/**
+ * Several messages of one request, each served as if it came alone. `mode`: their responses go to a
+ * stream that is there already, one by one, as clients of the old transport expect.
+ */
 export function serveBatch<P>(
   serving: Serving<P>,
   messages: readonly ClientMessage[],
   serve: (serving: Serving<P>, message: ClientMessage) => void,
+  mode?: 'stream',
 ): void {
-  const responses = new BatchResponse(serving.responder)
+  const responses = new BatchResponse(serving.responder, mode === 'stream')
   const records = messages.map(() => new McpRecord())
   serving.record.batch = records
   // One after the other: what rules read of a message is in the exchange that all of them share.
@@ -42,12 +46,15 @@ export function serveBatch<P>(
 class BatchResponse {
   readonly #responder: McpResponder
   readonly #texts: string[] = []
-  #isStream = false
+  #isStream: boolean
+  /** Something was sent for one of the messages. */
+  #hasResponded = false
   /** Of a notification or a response, to which a list has no place for an answer. */
   #failure: Reply | undefined
 
-  constructor(responder: McpResponder) {
+  constructor(responder: McpResponder, isStream: boolean) {
     this.#responder = responder
+    this.#isStream = isStream
   }
 
   of({ kind, id }: ClientMessage, next: () => void): McpResponder {
@@ -72,10 +79,14 @@ class BatchResponse {
       open: (headers) => {
         if (isDone || this.#isStream) return
         this.#isStream = true
+        this.#hasResponded = true
         client.open(headers)
         for (const text of this.#texts) client.write(eventOf(text))
       },
-      write: (text) => isDone || client.write(text),
+      write: (text) => {
+        this.#hasResponded = true
+        return isDone || client.write(text)
+      },
       end: () => done(next),
       abort: (reason) => done(() => client.abort(reason)),
       broke: (error) => done(() => client.broke(error)),
@@ -84,7 +95,9 @@ class BatchResponse {
 
   end(): void {
     const client = this.#responder
-    if (this.#isStream) client.end()
+    if (this.#isStream && this.#failure !== undefined && !this.#hasResponded) {
+      client.reply(this.#failure)
+    } else if (this.#isStream) client.end()
     else if (this.#texts.length > 0) {
       client.reply(jsonReply(200, `[${this.#texts.join(',')}]`, 'upstream'))
     } else client.reply(this.#failure ?? ACCEPTED)
@@ -92,10 +105,11 @@ class BatchResponse {
 
   /** Who has to authenticate, or to begin a new session, learns it by the status. */
   #isForAll({ status }: Reply): boolean {
-    return (status === 401 || status === 404) && !this.#isStream && this.#texts.length === 0
+    return (status === 401 || status === 404) && !this.#hasResponded
   }
 
   #add(text: string): void {
+    this.#hasResponded = true
     if (this.#isStream) this.#responder.write(eventOf(text))
     else this.#texts.push(text)
   }

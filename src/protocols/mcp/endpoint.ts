@@ -19,6 +19,7 @@ import { type EndpointPlan, type McpResponder, Sendings, type Serving } from './
 import { openSession, serverSession } from './session.ts'
 import {
   isBatch,
+  NO_BATCH,
   NOT_ALLOWED,
   readPost,
   readPosts,
@@ -84,10 +85,11 @@ export function serveMcp<P>(
 function post<P>(serving: Serving<P>): void {
   const { exchange, responder } = serving
   const isOld = isLegacy(serving)
-  if (!isOld && takesBatches(serving) && isBatch(exchange.request)) {
+  if (takesBatches(serving) && isBatch(exchange.request)) {
     const messages = readPosts(exchange.request)
     if ('status' in messages) responder.reply(messages)
-    else serveBatch(serving, messages, serveMessage)
+    else if (!isOld) serveBatch(serving, messages, serveMessage)
+    else postBatch(serving, messages)
     return
   }
   const message = readPost(exchange.request, isOld)
@@ -109,6 +111,15 @@ function post<P>(serving: Serving<P>): void {
     const isHandshake = () => message.method === 'initialize'
     postToStream(whole, (own) => serveMessage(own, message), isHandshake)
   }
+}
+
+/** The stream tells which revision its session has. */
+function postBatch<P>(serving: Serving<P>, messages: readonly ClientMessage[]): void {
+  const serve = (own: Serving<P>) => {
+    if (takesBatches(own)) serveBatch(own, messages, serveMessage, 'stream')
+    else own.responder.reply(NO_BATCH)
+  }
+  postToStream(serving, serve, () => false)
 }
 
 /** Whoever names no revision in a header speaks one that has batches, unless its session says otherwise. */

@@ -88,7 +88,7 @@ export function readPosts({
   return messages
 }
 
-const NO_BATCH = errorReply(400, 'null', {
+export const NO_BATCH = errorReply(400, 'null', {
   code: CODES.invalidRequest,
   message: 'Invalid Request: not a batch of JSON-RPC 2.0 messages',
 })

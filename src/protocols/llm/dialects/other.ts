@@ -8,12 +8,12 @@ import { writeOpenaiError } from './openai-errors.ts'
 import { readUsage as readResponsesUsage } from './responses/response.ts'
 
 const PATH =
-  /(?:\/deployments\/([^/]+))?(\/(?:completions|moderations|images\/(?:generations|edits)|audio\/speech|videos))$/
+  /(?:\/deployments\/([^/]+))?(\/(?:completions|moderations|images\/(?:generations|edits|variations)|audio\/(?:speech|transcriptions|translations)|videos))$/
 
 /**
- * Other endpoints of OpenAI whose body is JSON with a model in it: pictures, speech, moderation, and
- * the completions before those of chats. They are passed on and never translated; what they respond
- * with is often no text.
+ * Other endpoints of OpenAI whose body is JSON or a form with a model in it: pictures, speech,
+ * transcription, moderation, and the completions before those of chats. They are passed on and never
+ * translated; what they respond with is often no text.
  */
 export const other: Dialect = defineDialect({
   name: 'other',

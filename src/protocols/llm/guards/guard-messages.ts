@@ -1,9 +1,10 @@
-import { REQUEST_SLICE, runCooperatively } from '../../../model/steps.ts'
+import { REQUEST_SLICE, runCooperatively, runToCompletion } from '../../../model/steps.ts'
 import type { LlmError } from '../error.ts'
 import { STEP } from './candidates.ts'
 import { type Guard, type GuardedMessage, type GuardRule, isRemote } from './guard-rule.ts'
+import { guardTextSteps } from './guard-text.ts'
+import { maskBorders } from './joined-texts.ts'
 import { type Effort, searchEffort } from './recognizers.ts'
-import { guardTextSteps } from './response-guard.ts'
 
 /**
  * The texts of a message after all guards, each of which sees what the one before left. Other
@@ -19,24 +20,56 @@ export async function guardMessages(
     const own = texts
     const guarded = isRemote(guard)
       ? await guard.judge(messages.map(({ role }, at) => ({ role, content: own[at] ?? '' })))
-      : await runCooperatively(guardAll(own, guard, effort), () => performance.now(), REQUEST_SLICE)
+      : await runCooperatively(
+          guardAll(own, partsOf(messages), guard, effort),
+          () => performance.now(),
+          REQUEST_SLICE,
+        )
     if (!Array.isArray(guarded)) return guarded as LlmError
     texts = guarded
   }
   return texts
 }
 
+/** The same at once, of guards that need nobody else. */
+export function guardMessagesNow(
+  messages: readonly GuardedMessage[],
+  rules: readonly GuardRule[],
+): readonly string[] | LlmError {
+  const effort = searchEffort()
+  const parts = partsOf(messages)
+  let texts: readonly string[] | LlmError = messages.map(({ content }) => content)
+  for (const rule of rules) {
+    texts = runToCompletion(guardAll(texts, parts, rule, effort))
+    if ('status' in texts) return texts
+  }
+  return texts
+}
+
+/** Which texts are parts of one message, if it has several. */
+function partsOf(messages: readonly GuardedMessage[]): readonly (readonly number[])[] {
+  const parts = new Map<number, number[]>()
+  for (const [at, { message }] of messages.entries()) {
+    if (message === undefined) continue
+    const known = parts.get(message)
+    if (known === undefined) parts.set(message, [at])
+    else known.push(at)
+  }
+  return [...parts.values()].filter(({ length }) => length > 1)
+}
+
 /** What a text costs besides its letters, in letters. */
 const EACH_TEXT = 64
 
 function* guardAll(
-  texts: readonly string[],
+  given: readonly string[],
+  parts: readonly (readonly number[])[],
   rule: GuardRule,
   effort: Effort,
 ): Generator<void, readonly string[] | LlmError> {
   const guarded: string[] = []
   let letters = 0
-  for (const one of texts) {
+  for (const one of given) {
     const { text, rejection } = yield* guardTextSteps(one, [rule], effort)
     if (rejection !== undefined) return rejection
     guarded.push(text)
@@ -44,6 +77,13 @@ function* guardAll(
     if (letters < STEP) continue
     letters = 0
     yield
+  }
+  for (const places of parts) {
+    const own = places.map((at) => guarded[at] ?? '')
+    const { texts, isFound } = yield* maskBorders(own, rule, effort)
+    if (!isFound) continue
+    if (rule.rejection !== undefined) return rule.rejection
+    for (const [index, at] of places.entries()) guarded[at] = texts[index] ?? ''
   }
   return guarded
 }

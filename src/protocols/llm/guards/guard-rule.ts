@@ -40,6 +40,8 @@ export interface RemoteGuard {
 export interface GuardedMessage {
   readonly role: string
   readonly content: string
+  /** Texts with the same number are parts of one message, which a model reads as one text. */
+  readonly message?: number | undefined
 }
 
 export type Guard = GuardRule | RemoteGuard

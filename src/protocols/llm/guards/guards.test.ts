@@ -366,6 +366,7 @@ describe('patterns that somebody wrote', () => {
           { kind: 'blockStart', block: 0, part: { kind: 'text' } },
           ...pieces.map((text) => ({ kind: 'delta', block: 0, text }) as const),
           { kind: 'blockEnd', block: 0 },
+          { kind: 'end' },
         ]
         const out = events.flatMap((event) => guard.filter([event]))
         const text = out.map((event) => (event.kind === 'delta' ? event.text : '')).join('')

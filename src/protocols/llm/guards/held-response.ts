@@ -2,7 +2,7 @@ import type { StreamReader } from '../dialect.ts'
 import type { LlmError } from '../error.ts'
 import type { Part, StreamEvent } from '../neutral.ts'
 import { guardMessages } from './guard-messages.ts'
-import type { Guard } from './guard-rule.ts'
+import type { Guard, GuardedMessage } from './guard-rule.ts'
 
 /* Responses that are not seen by anyone before services have judged the whole of them. */
 
@@ -15,7 +15,7 @@ export async function guardPartsLater(
   guards: readonly Guard[],
 ): Promise<readonly Part[] | LlmError> {
   const places = parts.flatMap((part, at) => (textOf(part) === '' ? [] : [at]))
-  const messages = places.map((at) => ({ role: 'assistant', content: textOf(parts[at]) }))
+  const messages = places.map((at) => messageOf(parts[at]?.kind ?? '', textOf(parts[at])))
   const guarded = await guardMessages(messages, guards)
   if ('status' in guarded) return guarded
   const texts = new Map(places.map((at, index) => [at, guarded[index] ?? '']))
@@ -26,6 +26,11 @@ export async function guardPartsLater(
     if (part.kind === 'reasoning') return { ...part, text, signature: undefined }
     return { ...part, text } as Part
   })
+}
+
+/** What it reasons is another text than what it says. */
+function messageOf(kind: string, content: string): GuardedMessage {
+  return { role: 'assistant', content, message: kind === 'reasoning' ? 1 : 0 }
 }
 
 function textOf(part: Part | undefined): string {
@@ -78,10 +83,14 @@ export class HeldReader implements StreamReader {
   async settle(): Promise<readonly StreamEvent[]> {
     const texts = textsOf(this.#events)
     const blocks = [...texts.keys()]
-    const messages = blocks.map((block) => ({
-      role: 'assistant',
-      content: texts.get(block) ?? '',
-    }))
+    const kinds = new Map(
+      this.#events.flatMap((one) =>
+        one.kind === 'blockStart' ? [[one.block, one.part.kind] as const] : [],
+      ),
+    )
+    const messages = blocks.map((block) =>
+      messageOf(kinds.get(block) ?? '', texts.get(block) ?? ''),
+    )
     const guarded = await guardMessages(messages, this.#guards)
     if ('status' in guarded) return [...this.#first, { kind: 'error', error: guarded }]
     const changed = new Map(

@@ -3,7 +3,8 @@ import { CandidateWalk, STEP } from './candidates.ts'
 import { type Effort, type Known, type Recognizer, type Span, searchEffort } from './recognizers.ts'
 
 /** How many letters before and after itself a finding depends on. */
-const CONTEXT = 2
+export const CONTEXT = 2
+
 export interface MaskedText {
   readonly text: string
   /** Names of the recognizers that found something. */
@@ -32,11 +33,32 @@ export function* maskSteps(
   return { text: out, found: [...found] }
 }
 
+/** What is masked, and by what. */
+export interface Finding extends Span {
+  readonly name: string
+  readonly mask: string
+}
+
 interface Search {
   readonly recognizers: readonly Recognizer[]
   readonly effort: Effort
   readonly found: Set<string>
   readonly known?: Known
+  /** The findings in their order; absent: nobody wants to know where they are. */
+  readonly findings?: Finding[]
+}
+
+/** Where a text would be masked. */
+export function* findSteps(
+  text: string,
+  recognizers: readonly Recognizer[],
+  effort: Effort,
+): Generator<void, readonly Finding[]> {
+  const known: Known = text.length > STEP ? { walk: new CandidateWalk(text) } : {}
+  const findings: Finding[] = []
+  const search = { recognizers, effort, found: new Set<string>(), known, findings }
+  yield* maskUntil(text, 0, text.length, search)
+  return findings
 }
 
 /** Findings of one step, and what is spent on what is none: a fifth of a millisecond each. */
@@ -53,7 +75,7 @@ function* maskUntil(
   text: string,
   from: number,
   limit: number,
-  { recognizers, effort, found, known = {} }: Search,
+  { recognizers, effort, found, known = {}, findings: noted }: Search,
 ): Generator<void, { readonly out: string; readonly end: number }> {
   const count = recognizers.length
   /** What each found last, or that nothing is left. */
@@ -96,6 +118,7 @@ function* maskUntil(
     parts.push(text.slice(at, start), mask)
     found.add(name)
     at = ends[first] as number
+    noted?.push({ start, end: at, name, mask })
     if (findings++ % STEP_FINDINGS === 0) yield
   }
   if (parts.length === 0) return { out: text.slice(from, limit), end: limit }
@@ -183,7 +206,7 @@ export class StreamMasker {
  * Behind the last letter that no finding goes over: punctuation that none has, or a space beside a
  * small letter. `from`: there is none after it.
  */
-function lastBreak(text: string, from: number): number {
+export function lastBreak(text: string, from: number): number {
   for (let at = text.length - 1; at >= from; at--) {
     const code = text.charCodeAt(at)
     if (BREAKS.has(code)) return at + 1

@@ -1,47 +1,24 @@
-import { runToCompletion } from '../../../model/steps.ts'
 import type { LlmError } from '../error.ts'
 import type { StreamEvent } from '../neutral.ts'
-import { type GuardRule, noteOutcome } from './guard-rule.ts'
-import { maskSteps, StreamMasker } from './masker.ts'
-import { type Effort, searchEffort } from './recognizers.ts'
+import { type BlockText, BorderMasker } from './border-masker.ts'
+import type { GuardRule } from './guard-rule.ts'
+import { noteFound } from './guard-text.ts'
+import { StreamMasker } from './masker.ts'
 
-/** What rules say of a text. */
-export type GuardedText =
-  | { readonly text: string; readonly rejection?: undefined }
-  | { readonly text?: undefined; readonly rejection: LlmError }
-
-/** In order: each rule sees what the one before left. `effort` is shared by texts of one request. */
-export function guardText(text: string, rules: readonly GuardRule[], effort?: Effort): GuardedText {
-  return runToCompletion(guardTextSteps(text, rules, effort))
-}
-
-/** The same in steps, where it is long. */
-export function* guardTextSteps(
-  text: string,
-  rules: readonly GuardRule[],
-  effort: Effort = searchEffort(),
-): Generator<void, GuardedText> {
-  let own = text
-  for (const rule of rules) {
-    const { recognizers, rejection } = rule
-    const masked = yield* maskSteps(own, recognizers, effort)
-    noteFound(rule, masked.found.length)
-    if (masked.found.length === 0) continue
-    if (rejection !== undefined) return { rejection }
-    own = masked.text
-  }
-  return { text: own }
-}
-
-function noteFound({ rejection, check }: GuardRule, found: number): void {
-  if (check === undefined) return
-  noteOutcome(check, found === 0 ? 'passed' : rejection === undefined ? 'masked' : 'rejected')
-}
-
-/** Of a stream, event by event: text is let go once nothing that may come can change it. */
+/**
+ * Of a stream, event by event: text is let go once nothing that may come can change it. Blocks of
+ * one kind that follow each other are one text: the end of the first waits until it is known what
+ * its last letters are a part of. What comes between is not held back; then the rest of a finding is
+ * masked, or the stream rejected, once it is known.
+ */
 export class EventGuard {
   readonly #rules: readonly GuardRule[]
-  readonly #blocks = new Map<number, GuardedBlock>()
+  /** Blocks that have begun and not ended. */
+  readonly #blocks = new Map<number, GuardedBlocks>()
+  /** What further blocks of a kind go on with. */
+  readonly #last = new Map<string, GuardedBlocks>()
+  /** Ends and beginnings of blocks that wait for letters. */
+  #held: { readonly of: GuardedBlocks; readonly events: StreamEvent[] } | undefined
   #isOver = false
 
   constructor(rules: readonly GuardRule[]) {
@@ -59,80 +36,188 @@ export class EventGuard {
 
   #take(event: StreamEvent, out: StreamEvent[]): void {
     switch (event.kind) {
-      case 'blockStart':
-        if (event.part.kind !== 'toolCall') {
-          this.#blocks.set(event.block, new GuardedBlock(this.#rules))
-        }
-        out.push(event)
-        return
-      case 'delta': {
-        const block = this.#blocks.get(event.block)
-        if (block === undefined) out.push(event)
-        else this.#write(event.block, block.push(event.text), out)
+      case 'blockStart': {
+        const { kind } = event.part
+        const own = kind === 'toolCall' ? undefined : this.#begin(event.block, kind)
+        this.#hold(event, own, out)
         return
       }
-      case 'signature':
+      case 'delta': {
+        const own = this.#blocks.get(event.block)
+        if (this.#held?.of !== own) this.#settle(out)
+        if (own === undefined) this.#emit(event, out)
+        else this.#write(own.take({ block: event.block, text: event.text, isEnd: false }), out)
+        return
+      }
+      case 'signature': {
         // It comes last: what it signs must be known to be unchanged.
-        this.#flush(event.block, out)
-        if (this.#blocks.get(event.block)?.isChanged !== true && !this.#isOver) out.push(event)
+        const own = this.#blocks.get(event.block)
+        this.#settle(out)
+        if (own !== undefined) this.#write(own.flush(), out)
+        if (own?.isChanged(event.block) !== true) this.#emit(event, out)
         return
-      case 'blockEnd':
-        this.#flush(event.block, out)
+      }
+      case 'blockEnd': {
+        const own = this.#blocks.get(event.block)
         this.#blocks.delete(event.block)
-        if (!this.#isOver) out.push(event)
+        if (own !== undefined) this.#held ??= { of: own, events: [] }
+        this.#hold(event, own, out)
+        if (own !== undefined) this.#write(own.take({ ...event, text: '', isEnd: true }), out)
         return
+      }
       case 'finish':
       case 'end':
-        for (const block of this.#blocks.keys()) this.#flush(block, out)
-        if (!this.#isOver) out.push(event)
+        this.#settle(out)
+        for (const own of new Set(this.#blocks.values())) this.#write(own.flush(), out)
+        this.#emit(event, out)
         return
       default:
         out.push(event)
     }
   }
 
-  #flush(at: number, out: StreamEvent[]): void {
-    const block = this.#blocks.get(at)
-    if (block !== undefined && !this.#isOver) this.#write(at, block.end(), out)
+  /** Goes on with the text of the block before, unless that has not ended. */
+  #begin(block: number, kind: string): GuardedBlocks {
+    const last = this.#last.get(kind)
+    const isFree = last !== undefined && ![...this.#blocks.values()].includes(last)
+    const own = isFree ? last : new GuardedBlocks(this.#rules)
+    this.#last.set(kind, own)
+    this.#blocks.set(block, own)
+    return own
   }
 
-  #write(block: number, { text, rejection }: GuardedText, out: StreamEvent[]): void {
-    if (rejection !== undefined) {
+  /** It comes after the letters that wait, if it is about the same blocks. */
+  #hold(event: StreamEvent, own: GuardedBlocks | undefined, out: StreamEvent[]): void {
+    if (own !== undefined && this.#held?.of === own) {
+      this.#held.events.push(event)
+      return
+    }
+    this.#settle(out)
+    if (event.kind === 'blockEnd' && own !== undefined) this.#held = { of: own, events: [event] }
+    else this.#emit(event, out)
+  }
+
+  /** Nothing waits any more. */
+  #settle(out: StreamEvent[]): void {
+    const held = this.#held
+    if (held === undefined || this.#isOver) return
+    this.#write(held.of.settle(), out)
+    for (const event of held.events) this.#emit(event, out)
+    this.#held = undefined
+  }
+
+  #write(written: readonly BlockText[] | LlmError, out: StreamEvent[]): void {
+    if ('status' in written) {
+      this.#emit({ kind: 'error', error: written }, out)
       this.#isOver = true
-      out.push({ kind: 'error', error: rejection })
-    } else if (text !== '') out.push({ kind: 'delta', block, text })
+      return
+    }
+    for (const { block, text, isEnd } of written) {
+      this.#reach(isEnd ? 'blockEnd' : 'blockStart', block, out)
+      if (text !== '') this.#emit({ kind: 'delta', block, text }, out)
+    }
+  }
+
+  /** What waits, up to this. */
+  #reach(kind: 'blockStart' | 'blockEnd', block: number, out: StreamEvent[]): void {
+    if (this.#held === undefined) return
+    const { events } = this.#held
+    const at = events.findIndex((one) => one.kind === kind && one.block === block)
+    for (const event of events.splice(0, at + 1)) this.#emit(event, out)
+    // What begins after an end waits for nothing.
+    while (events[0]?.kind === 'blockStart') this.#emit(events.shift() as StreamEvent, out)
+    if (events.length === 0) this.#held = undefined
+  }
+
+  #emit(event: StreamEvent, out: StreamEvent[]): void {
+    if (!this.#isOver) out.push(event)
   }
 }
 
-/** The text of one block, through one rule after the other. */
-class GuardedBlock {
-  readonly #stages: readonly { readonly rule: GuardRule; readonly masker: StreamMasker }[]
+/** Blocks of one kind that follow each other, through one rule after the other. */
+class GuardedBlocks {
+  readonly #stages: readonly Stage[]
 
   constructor(rules: readonly GuardRule[]) {
-    this.#stages = rules.map((rule) => ({ rule, masker: new StreamMasker(rule.recognizers) }))
+    this.#stages = rules.map((rule) => new Stage(rule))
   }
 
-  get isChanged(): boolean {
-    return this.#stages.some(({ masker }) => masker.found.length > 0)
+  isChanged(block: number): boolean {
+    return this.#stages.some((stage) => stage.isChanged(block))
   }
 
-  push(piece: string): GuardedText {
-    return this.#run(piece, false)
+  take(text: BlockText): readonly BlockText[] | LlmError {
+    return this.#run([text], () => [])
   }
 
-  end(): GuardedText {
-    return this.#run('', true)
+  /** What waits for a block that may follow. */
+  settle(): readonly BlockText[] | LlmError {
+    return this.#run([], (stage) => stage.settle())
   }
 
-  #run(piece: string, isEnd: boolean): GuardedText {
-    let text = piece
-    for (const { rule, masker } of this.#stages) {
-      text = masker.push(text) + (isEnd ? masker.end() : '')
-      noteFound(rule, masker.found.length)
-      if (rule.rejection !== undefined && masker.found.length > 0) {
-        return { rejection: rule.rejection }
-      }
+  /** All of it. */
+  flush(): readonly BlockText[] | LlmError {
+    return this.#run([], (stage) => stage.flush())
+  }
+
+  #run(
+    texts: readonly BlockText[],
+    more: (stage: Stage) => readonly BlockText[],
+  ): readonly BlockText[] | LlmError {
+    let all = texts
+    for (const stage of this.#stages) {
+      all = [...all.flatMap((text) => stage.take(text)), ...more(stage)]
+      const { rule, isFound } = stage
+      noteFound(rule, isFound ? 1 : 0)
+      if (rule.rejection !== undefined && isFound) return rule.rejection
     }
-    return { text }
+    return all
+  }
+}
+
+/** One rule: each block by itself, and then what goes over their borders. */
+class Stage {
+  readonly rule: GuardRule
+  readonly #borders: BorderMasker
+  #block: number | undefined
+  #masker: StreamMasker
+  #isFound = false
+  readonly #changed = new Set<number>()
+
+  constructor(rule: GuardRule) {
+    this.rule = rule
+    this.#borders = new BorderMasker(rule.recognizers)
+    this.#masker = new StreamMasker(rule.recognizers)
+  }
+
+  get isFound(): boolean {
+    return this.#isFound || this.#borders.isFound
+  }
+
+  isChanged(block: number): boolean {
+    return this.#changed.has(block) || this.#borders.isChanged(block)
+  }
+
+  take({ block, text, isEnd }: BlockText): readonly BlockText[] {
+    if (this.#block !== block) this.#masker = new StreamMasker(this.rule.recognizers)
+    this.#block = block
+    const pushed = this.#masker.push(text)
+    return this.#cross(isEnd ? pushed + this.#masker.end() : pushed, isEnd)
+  }
+
+  settle(): readonly BlockText[] {
+    return this.#borders.flush()
+  }
+
+  flush(): readonly BlockText[] {
+    return [...this.#cross(this.#masker.end(), false), ...this.#borders.flush()]
+  }
+
+  #cross(text: string, isEnd: boolean): readonly BlockText[] {
+    const { found } = this.#masker
+    if (this.#block === undefined) return []
+    if (found.length > 0) this.#changed.add(this.#block)
+    this.#isFound ||= found.length > 0
+    return this.#borders.take({ block: this.#block, text, isEnd })
   }
 }

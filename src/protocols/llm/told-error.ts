@@ -1,0 +1,72 @@
+import { isObject, parseJsonText } from './json.ts'
+import { obj, str } from './reading.ts'
+
+/*
+ * Errors of providers that come with a status of success: in place of a response, or as the first
+ * event of a stream.
+ */
+
+/** Characters by which an error is known to be one, or something else. */
+const ENOUGH = 48
+
+/** Errors have no more; something that begins like one and is longer is taken as it is. */
+const MAX_TOLD_ERROR = 65_536
+
+const BEGINS = /^\s*\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error")/
+const EVENT_BEGINS =
+  /^(?:event: ?error\r?\n|data: ?\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error"))/
+
+/** Undefined: it is no error. */
+export type ToldError = { readonly status: number } | 'more' | undefined
+
+/** `text`: the beginning of a body, in Latin-1. */
+export function toldError(text: string, isStream: boolean, isWhole: boolean): ToldError {
+  if (!isStream) {
+    if (!BEGINS.test(text)) return mayBegin(text, '{') && !isWhole ? 'more' : undefined
+    if (!isWhole) return text.length > MAX_TOLD_ERROR ? undefined : 'more'
+    return statusOf(text)
+  }
+  const end = /\r?\n\r?\n/.exec(text)
+  const isEvent = end !== null
+  if (!EVENT_BEGINS.test(text)) {
+    const isOpen = mayBegin(text, 'e') || mayBegin(text, 'd')
+    return isOpen && !isEvent && !isWhole ? 'more' : undefined
+  }
+  if (!isEvent && !isWhole) return text.length > MAX_TOLD_ERROR ? undefined : 'more'
+  const [event = ''] = text.split(/\r?\n\r?\n/, 1)
+  const data = event.split(/\r?\n/).flatMap((line) => /^data: ?(.*)$/.exec(line)?.[1] ?? [])
+  return statusOf(data.join('\n'))
+}
+
+function mayBegin(text: string, first: string): boolean {
+  const begun = text.trimStart()
+  return text.length < ENOUGH && (begun === '' || begun.startsWith(first))
+}
+
+/** Undefined: it only begins like an error. */
+function statusOf(json: string): ToldError {
+  const { value } = parseJsonText(Buffer.from(json, 'latin1').toString('utf8'))
+  if (!isObject(value)) return undefined
+  const own = value['error']
+  if (typeof own !== 'string' && !isObject(own)) return undefined
+  const error = obj(own)
+  for (const code of [error['code'], error['status'], value['code'], value['status']]) {
+    const number = Number(code)
+    if (number >= 400 && number <= 599 && Number.isInteger(number)) return { status: number }
+  }
+  const words = [error['type'], error['code'], error['status'], value['code']].map(str).join(' ')
+  return { status: STATUSES.find(([pattern]) => pattern.test(words))?.[1] ?? 502 }
+}
+
+/** By the words that vendors have for them; what the message says may be anybody's. */
+const STATUSES: readonly (readonly [words: RegExp, status: number])[] = [
+  [/rate.?limit|too.?many|resource.?exhausted|throttl|insufficient.?quota/i, 429],
+  [/overloaded|unavailable|capacity/i, 503],
+  [/timeout|deadline.?exceeded/i, 504],
+  [/authentication|unauthenticated|invalid.?api.?key/i, 401],
+  [/billing/i, 402],
+  [/permission|forbidden/i, 403],
+  [/not.?found/i, 404],
+  [/too.?large/i, 413],
+  [/invalid.?request|invalid.?argument|context.?length/i, 400],
+]

@@ -1,0 +1,36 @@
+import { type ToldError, toldError } from '../program/model-response.ts'
+import type { FieldLines, NameSet } from '../wire/http1/field-lines.ts'
+import { joinedValue } from '../wire/http1/fields.ts'
+import type { ResponseHead } from '../wire/http1/response-head.ts'
+
+/** What is written before a response with a status of success is known to be one. */
+export class ResponseDoubt {
+  readonly head: ResponseHead
+  readonly dropped: NameSet
+  readonly lines: FieldLines
+  readonly isStream: boolean
+  /** Without what it was decided by last. */
+  held: Buffer[] = []
+
+  constructor(head: ResponseHead, written: { dropped: NameSet; lines: FieldLines }) {
+    this.head = head
+    this.dropped = written.dropped
+    this.lines = written.lines
+    this.isStream = /^text\/event-stream\b/i.test(joinedValue(head.fields, 'content-type') ?? '')
+  }
+
+  /** `bytes`: undefined: there are no more. */
+  look(bytes: Buffer | undefined): ToldError {
+    const isWhole = bytes === undefined
+    const all = isWhole ? this.held : [...this.held, bytes]
+    const text = all.length === 1 ? textOf(all[0] as Buffer) : textOf(Buffer.concat(all))
+    const told = toldError(text, this.isStream, isWhole)
+    // What is read is read to a buffer that is used again.
+    if (told === 'more' && bytes !== undefined) this.held.push(Buffer.from(bytes))
+    return told
+  }
+}
+
+function textOf(bytes: Buffer): string {
+  return bytes.toString('latin1')
+}
