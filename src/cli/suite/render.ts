@@ -60,7 +60,7 @@ export function exitCodeOf(results: readonly SuiteResult[], isFailed: boolean): 
   const { failed, notRun } = countCases(results)
   if (isFailed || notRun > 0) return 1
   const unproven = results.flatMap(({ invariants }) => invariants.filter((one) => !one.isPassed))
-  const notKnown = unproven.filter(({ answer }) => answer.kind === 'not known')
+  const notKnown = unproven.filter(({ proof }) => proof.kind === 'not known')
   return failed > notKnown.length ? 1 : failed === 0 ? 0 : NOT_KNOWN
 }
 
