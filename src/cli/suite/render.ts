@@ -15,7 +15,7 @@ export function renderResults(results: readonly SuiteResult[], terminal: Termina
     const failed = cases.filter(({ failures }) => failures.length > 0)
     const counts =
       cases.length === 0 ? [] : [`${cases.length - failed.length} of ${cases.length} passed`]
-    const proven = invariants.filter(({ proof }) => proof.kind === 'proven')
+    const proven = invariants.filter(({ answer }) => answer.kind === 'proven')
     if (invariants.length > 0)
       counts.push(`${proven.length} of ${invariants.length} invariants proven`)
     return [
@@ -60,7 +60,7 @@ export function exitCodeOf(results: readonly SuiteResult[], isFailed: boolean): 
   const { failed, notRun } = countCases(results)
   if (isFailed || notRun > 0) return 1
   const unproven = results.flatMap(({ invariants }) => invariants.filter((one) => !one.isPassed))
-  const notKnown = unproven.filter(({ proof }) => proof.kind === 'not known')
+  const notKnown = unproven.filter(({ answer }) => answer.kind === 'not known')
   return failed > notKnown.length ? 1 : failed === 0 ? 0 : NOT_KNOWN
 }
 
