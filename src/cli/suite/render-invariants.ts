@@ -11,18 +11,18 @@ const CODES = {
 } as const
 
 /** What is said of an invariant: a headline, and below it the reasons. */
-export function invariantLines({ name, proof }: InvariantResult): readonly string[] {
-  switch (proof.kind) {
+export function invariantLines({ name, answer }: InvariantResult): readonly string[] {
+  switch (answer.kind) {
     case 'proven':
       return [
-        proof.isVacuous
+        answer.isVacuous
           ? `proven: ${name} (no request that it applies to is admitted)`
           : `proven: ${name}`,
       ]
     case 'refuted':
-      return [`refuted: ${name}`, ...proof.examples.flatMap(exampleOf)]
+      return [`refuted: ${name}`, ...answer.examples.flatMap(exampleOf)]
     case 'not known':
-      return [`not known: ${name}`, ...proof.because.map((one) => `  ${reasonOf(one)}`)]
+      return [`not known: ${name}`, ...answer.because.map((one) => `  ${reasonOf(one)}`)]
   }
 }
 
@@ -40,11 +40,11 @@ function reasonOf({ why, ...place }: Unclear): string {
 
 /** The same for code hosts and editors; nothing is said of what is proven. */
 export function invariantDiagnostics(result: InvariantResult): readonly Diagnostic[] {
-  const { name, origin, proof } = result
-  if (proof.kind === 'proven') return []
+  const { name, origin, answer } = result
+  if (answer.kind === 'proven') return []
   const [, ...reasons] = invariantLines(result)
-  const verdict = proof.kind === 'refuted' ? 'does not hold' : 'could not be proven'
+  const verdict = answer.kind === 'refuted' ? 'does not hold' : 'could not be proven'
   const message = `invariant \`${name}\` ${verdict}`
   const hint = reasons.map((line) => line.trim()).join('\n')
-  return [{ ...CODES[proof.kind], message, origin, hint }]
+  return [{ ...CODES[answer.kind], message, origin, hint }]
 }

@@ -15,7 +15,7 @@ export function renderResults(results: readonly SuiteResult[], terminal: Termina
     const failed = cases.filter(({ failures }) => failures.length > 0)
     const counts =
       cases.length === 0 ? [] : [`${cases.length - failed.length} of ${cases.length} passed`]
-    const proven = invariants.filter(({ proof }) => proof.kind === 'proven')
+    const proven = invariants.filter(({ answer }) => answer.kind === 'proven')
     if (invariants.length > 0)
       counts.push(`${proven.length} of ${invariants.length} invariants proven`)
     return [

@@ -11,8 +11,8 @@ import { openVerdicts } from '../verdicts.ts'
 export interface InvariantResult {
   readonly name: string
   readonly origin: Origin
-  readonly proof: ProofResult
-  /** Whether the command may succeed with this proof. */
+  readonly answer: ProofResult
+  /** Whether the command may succeed with this answer. */
   readonly isPassed: boolean
   readonly milliseconds: number
 }
@@ -25,10 +25,10 @@ export function runInvariants(
 ): readonly InvariantResult[] {
   return invariants.map((invariant) => {
     const began = performance.now()
-    const proof = prove(model, invariant, open)
+    const answer = prove(model, invariant, open)
     const { name, origin } = invariant
-    const isPassed = proof.kind === 'proven' || (proof.kind === 'not known' && allowsNotKnown)
-    return { name, origin, proof, isPassed, milliseconds: performance.now() - began }
+    const isPassed = answer.kind === 'proven' || (answer.kind === 'not known' && allowsNotKnown)
+    return { name, origin, answer, isPassed, milliseconds: performance.now() - began }
   })
 }
 
