@@ -115,7 +115,7 @@ export class Expression {
     if (!this.#isHeld) this.#term = undefined
   }
 
-  /** Many ask for the same: until `letGo`, what was made for one is given to all. */
+  /** Many ask for the same: until it is released, what was made for one is given to all. */
   retainShared(): void {
     this.#term = this.term
     this.#isHeld = true

@@ -16,6 +16,7 @@ export {
 } from './rules/explain-rules.ts'
 export {
   type Action,
+  compileFewRules,
   compileRule,
   compileRules,
   type Rule,

@@ -1,4 +1,10 @@
-import { compileRule, compileRules, type Rule, type Variables } from '../cel/index.ts'
+import {
+  compileFewRules,
+  compileRule,
+  compileRules,
+  type Rule,
+  type Variables,
+} from '../cel/index.ts'
 import {
   type Decider,
   type Decision,
@@ -314,6 +320,9 @@ function byLevel(
   return all
 }
 
+/** So few are compiled with the first request that they decide about. */
+const FEW = 8
+
 /** A set of one action alone decides for it alone: whether no Deny, every Require, any Allow. */
 function compileLevel(
   policies: readonly ValidPolicy<Authorization>[],
@@ -327,7 +336,9 @@ function compileLevel(
   const level: CompiledRules[] = []
   for (const { action, mode } of kindsOf(policies)) {
     const placed: PlacedRule[] = []
-    const rules = compileRules(rulesOf(policies, { action, mode }, context, stage, placed))
+    const all = rulesOf(policies, { action, mode }, context, stage, placed)
+    const isFew = policies.every(({ value }) => value.rules.length <= FEW / policies.length)
+    const rules = isFew ? compileFewRules([...all]) : compileRules(all)
     if (placed.length > 0) level.push({ action, mode, rules, placed, scope, tallies: [] })
   }
   return level

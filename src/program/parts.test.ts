@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { queryObjects } from 'node:v8'
-import { hostBackend, modelOf, TestServices, type WrittenRoute } from '../../test/program/models.ts'
+import {
+  hostBackend,
+  modelOf,
+  policies,
+  TestServices,
+  type WrittenRoute,
+} from '../../test/program/models.ts'
 import type { Backend } from '../model/backend.ts'
 import type { Model } from '../model/model.ts'
 import { reconcile } from '../model/reconcile.ts'
@@ -92,6 +98,38 @@ describe('parts of a Program', () => {
     assert.equal(compiledIn(fourth, fifth).length, ROUTES)
     const whole = compileProgram(all, undefined, new TestServices())
     assert.deepEqual([...fifth.clusters.keys()].sort(), [...whole.clusters.keys()].sort())
+  })
+
+  it('of a backend that others mention are those of their routes, also if they began to', () => {
+    const services = new TestServices()
+    const written = (host: string, asked: boolean) => {
+      const extAuthz = { backend: 'asked', protocol: { http: {} } }
+      const own = asked ? policies({ extAuthz }, 'backend', 'backend') : []
+      return modelOf({
+        routes: [
+          { name: 'one', backends: ['up'] },
+          { name: 'two', backends: ['other'] },
+        ],
+        backends: [
+          hostBackend('up', own),
+          hostBackend('other'),
+          { ...hostBackend('asked'), endpoints: [{ host, port: 80 }] } as Backend,
+        ],
+      })
+    }
+    let program = compileProgram(written('a.test', false), undefined, services)
+    const compiled = [
+      written('b.test', false),
+      written('b.test', true),
+      written('c.test', true),
+      written('c.test', false),
+      written('d.test', false),
+    ].map((next) => {
+      const known = new Set(partsOf(program))
+      program = after(program, next, services)
+      return partsOf(program).flatMap((part, n) => (known.has(part) ? [] : [n]))
+    })
+    assert.deepEqual(compiled, [[], [0], [0], [0], []])
   })
 
   it('are all compiled again with other services', () => {

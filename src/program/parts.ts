@@ -1,6 +1,6 @@
 import type { JsonObject } from '../cel/values/value.ts'
 import type { Backend } from '../model/backend.ts'
-import { type ChangedRange, changedRange, comparedWith } from '../model/changed-range.ts'
+import { type ChangedRange, changedRange, comparedWith, spliced } from '../model/changed-range.ts'
 import type { Listener } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import { movesMade } from '../model/moves.ts'
@@ -130,7 +130,7 @@ export function reusable(previous: Program | undefined, parts: Parts | undefined
       for (const one of part.routes.slice(start, endBefore)) elsewhere.set(one.route, one)
       const middle = near.slice(start, end).map((route) => elsewhere.get(route))
       const known: readonly (RoutePart | undefined)[] = part.routes
-      const parts = known.toSpliced(start, endBefore - start, ...middle)
+      const parts = spliced(known, start, endBefore - start, middle)
       if (changed.size === 0 && !isElsewhere) {
         return { parts, missing: missingIn(parts, start, end), stale: NONE_STALE, range }
       }

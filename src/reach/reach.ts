@@ -1,5 +1,5 @@
 import type { Backend } from '../model/backend.ts'
-import { changedRange, comparedWith } from '../model/changed-range.ts'
+import { changedRange, comparedWith, spliced } from '../model/changed-range.ts'
 import { type Gateway, type Listener, servesRequests, servesStreams } from '../model/gateway.ts'
 import { LayeredMap } from '../model/layered-map.ts'
 import type { Model } from '../model/model.ts'
@@ -238,7 +238,7 @@ function routesAfter({ routes: before, byGateway }: KnownRoutes, routes: readonl
     const first = last < 0 ? 0 : list.indexOf(before[last] as Route) + 1
     const count = gone.filter(isOwn).length
     const own = come.filter(isOwn)
-    const next = list.toSpliced(first, count, ...own)
+    const next = spliced(list, first, count, own)
     changedRange(list, next, { start: first, endBefore: first + count, end: first + own.length })
     if (next.length === 0) made.delete(name)
     else made.set(name, next)

@@ -8,7 +8,7 @@ import { STAGES } from '../stages.ts'
 import { parseIp } from '../values/ip.ts'
 import type { Value } from '../values/value.ts'
 import { explainRules } from './explain-rules.ts'
-import { type Action, compileRule, compileRules, type Rule } from './rule-set.ts'
+import { type Action, compileFewRules, compileRule, compileRules, type Rule } from './rule-set.ts'
 
 type Backend = 'generated' | 'closures'
 type Written = readonly [action: Action, text: string]
@@ -293,6 +293,32 @@ describe('on random rule sets and requests', () => {
         }
       }),
       fuzz(0.4),
+    )
+  })
+})
+
+describe('a set of few rules', () => {
+  it('decides as one that is made at once, whatever the actions', () => {
+    const texts = ["request.method == 'GET'", "request.path == '/a'", "jwt.sub == 'alice'"]
+    const rule = fc.tuple(
+      fc.constantFrom<Action>('Allow', 'Deny', 'Require'),
+      fc.constantFrom(...texts),
+    )
+    const request = fc.record({
+      method: fc.constantFrom('GET', 'PUT'),
+      path: fc.constantFrom('/a', '/b'),
+      claims: fc.constantFrom({ sub: 'alice' }, { sub: 'bob' }, undefined),
+    })
+    fc.assert(
+      fc.property(fc.array(rule, { maxLength: 8 }), request, (written, own) => {
+        const variables = variablesOf({ ...REQUEST, ...own })
+        const [few, all] = [compileFewRules(rulesOf(written)), compileRules(rulesOf(written))]
+        assert.equal(few.decide(variables), all.decide(variables))
+        assert.deepEqual(few.deciding(variables), all.deciding(variables))
+        assert.equal(few.admitting(variables), all.admitting(variables))
+        assert.equal(few.denying(variables), all.denying(variables))
+        assert.deepEqual(few.counts, all.counts)
+      }),
     )
   })
 })

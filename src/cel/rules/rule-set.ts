@@ -86,19 +86,30 @@ export function compileRule(rule: Rule): RuleSet {
   const { action, expression } = rule
   let sets = alone.get(expression)
   if (sets === undefined) alone.set(expression, (sets = {}))
-  sets[action] ??= new RuleAlone(rule)
+  sets[action] ??= new DeferredRules([rule])
   expression.release()
   return sets[action]
 }
 
+/**
+ * A set of few rules, whose function is made when it decides for the first time: an edit of one rule
+ * of a route costs no more than that rule, and the first request of the route the rest.
+ */
+export function compileFewRules(rules: readonly Rule[]): RuleSet {
+  const [first, ...others] = rules
+  if (first !== undefined && others.length === 0) return compileRule(first)
+  for (const { expression } of rules) expression.release()
+  return new DeferredRules(rules)
+}
+
 const alone = new WeakMap<Expression, Partial<Record<Action, RuleSet>>>()
 
-class RuleAlone implements RuleSet {
-  readonly #rule: Rule
+class DeferredRules implements RuleSet {
+  readonly #rules: readonly Rule[]
   #set: RuleSet | undefined
 
-  constructor(rule: Rule) {
-    this.#rule = rule
+  constructor(rules: readonly Rule[]) {
+    this.#rules = rules
   }
 
   get counts(): Readonly<Counts> {
@@ -122,7 +133,7 @@ class RuleAlone implements RuleSet {
   }
 
   #made(): RuleSet {
-    this.#set = compileRules([this.#rule])
+    this.#set = compileRules(this.#rules)
     return this.#set
   }
 }
