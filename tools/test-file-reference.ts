@@ -62,6 +62,7 @@ ${reasons.join('\n')}
 
 - It is the real gateway, listening on free ports of this machine. A rule that reads \`destination.port\` sees such a port.
 - Backends are replaced by stubs that respond with 200 and their name, or as \`backends\` says. \`backendTLS\` and \`healthCheck\` do not apply to them, and they use HTTP/1.1.
+- Services that policies call by their address (\`extAuthz\`, \`extProc\`, rate limits, guards) are called as configured. If a policy names a backend of the configuration instead, its stub is called: over HTTP it authorizes every request unless \`backends\` gives it another status, and over gRPC it fails. An endpoint picker cannot pick a stub, so that \`failureMode\` of \`inferenceRouting\` decides.
 - The keys of all issuers, the certificates of listeners and the authority for client certificates are replaced by those of the test run. Those in the configuration do not have to be valid.
 - Unless \`as\` sets them, tokens get \`iat\`, \`exp\`, and the \`iss\` and \`aud\` of the first provider in the configuration.
 - An address outside 127.0.0.0/8 in \`from\` is sent over the PROXY protocol, which all listeners then accept. If the configuration requires the PROXY protocol, connections without a PROXY header are accepted as well: whether one is sent is up to the test run, not to a case.
