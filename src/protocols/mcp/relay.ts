@@ -115,7 +115,7 @@ export class Relay<P> implements ServerEvents {
 }
 
 /** Rules and pins decide what clients see of servers, or one could respond in place of another. */
-export function distrusts<P>({ plan }: Serving<P>): boolean {
+function distrusts<P>({ plan }: Serving<P>): boolean {
   return plan.rules.isGuarded || plan.servers.length > 1
 }
 
