@@ -115,6 +115,28 @@ describe('MCP behind OAuth', () => {
     }
   })
 
+  it('lets clients in browsers read metadata with a header of their own, and nothing else', async () => {
+    const ask = async (path: string, method: string) => {
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+        method: 'OPTIONS',
+        headers: {
+          origin: 'https://inspector.example',
+          'access-control-request-method': method,
+          'access-control-request-headers': 'mcp-protocol-version',
+        },
+      })
+      const { headers, status } = response
+      return [status, headers.get('access-control-allow-origin')]
+    }
+    for (const place of ['oauth-protected-resource', 'oauth-authorization-server']) {
+      for (const end of ['', '/mcp']) {
+        assert.deepEqual(await ask(`/.well-known/${place}${end}`, 'GET'), [204, '*'])
+      }
+      assert.deepEqual(await ask(`/.well-known/${place}/mcp`, 'POST'), [401, null])
+    }
+    assert.deepEqual(await ask('/mcp', 'GET'), [401, null])
+  })
+
   it('names the resource as it is configured', () => {
     const model = modelOf(configOf('{"keys":[]}', {}, { resource: 'https://tools.example/mcp' }))
     assert.match(JSON.stringify(model), /"resource":"https:\/\/tools.example\/mcp"/)

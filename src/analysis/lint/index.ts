@@ -13,7 +13,13 @@ import {
   unusedTargets,
 } from './checks/places.ts'
 import { denyOnly, redundant, unreachable, wideningAllow } from './checks/sets.ts'
-import { argumentsOfLists, unguardedServers, unknownTools, unlistedTools } from './checks/tools.ts'
+import {
+  argumentsOfLists,
+  forwardedTokens,
+  unguardedServers,
+  unknownTools,
+  unlistedTools,
+} from './checks/tools.ts'
 import { addressTexts, headerNames, listClaims, maybeNotBoolean } from './checks/wording.ts'
 
 /** Every check, in the order of the codes that it gives first. */
@@ -48,4 +54,5 @@ export const CHECKS: readonly Check[] = [
   argumentsOfLists,
   unlistedTools,
   unguardedServers,
+  forwardedTokens,
 ]

@@ -118,6 +118,24 @@ describe('lint about tools of MCP servers', () => {
     it(what, () => assert.deepEqual(said(targets, ...rules), expected))
   }
 
+  it('a server that gets the tokens of clients', () => {
+    const of = (own: string, backend: string) =>
+      found(`gateways: { default: { port: 8080 } }
+backends:
+- name: tools
+  mcp: { targets: [{ name: files, mcp: { host: 'a:80' }${own} }] }
+  policies: {${backend}}
+routes:
+- { name: a, backends: [{ backend: tools }] }`)
+    const warning = ['warning AZ034 `files` gets the tokens that clients send to the gateway']
+    const passed = 'backendAuth: { passthrough: {} }'
+    const key = 'backendAuth: { key: a }'
+    assert.deepEqual(of(`, policies: { ${passed} }`, ''), warning)
+    assert.deepEqual(of('', passed), warning)
+    assert.deepEqual(of(`, policies: { ${key} }`, passed), [])
+    assert.deepEqual(of(`, policies: { ${key} }`, ''), [])
+  })
+
   it('a rule of two backends is about the servers of both', () => {
     const backend = (name: string, target: string) =>
       `- { name: ${name}, mcp: { targets: [{ name: ${target}, mcp: { host: 'a:80' } }] } }\n`

@@ -83,6 +83,32 @@ export const LINT_TOOL_CODES: readonly CodeRecord[] = [
       - allow: mcp.tool.target == 'files' && mcp.tool.name == 'read'`,
     },
   },
+  {
+    code: 'AZ034',
+    severity: 'warning',
+    title: 'an MCP server gets the tokens of clients',
+    explanation:
+      'With `backendAuth: { passthrough: {} }` the server gets the token that a client sent to ' +
+      'the gateway. A server that is malicious or compromised can use it at the gateway, and at ' +
+      'every other service that accepts it. The authorization specification of MCP forbids this. ' +
+      'Exchange the token for one that is valid for the server alone, let users connect their ' +
+      'accounts, or send a key of the gateway.',
+    example: {
+      language: 'yaml',
+      wrong: `${GATEWAY}mcp:
+  targets:
+  - name: files
+    mcp: { host: files.internal }
+    policies:
+      backendAuth: { passthrough: {} }`,
+      right: `${GATEWAY}mcp:
+  targets:
+  - name: files
+    mcp: { host: files.internal }
+    policies:
+      backendAuth: { key: '\${FILES_KEY:-unset}' }`,
+    },
+  },
 ]
 
 function servers(rule: string): string {

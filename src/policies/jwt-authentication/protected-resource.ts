@@ -39,6 +39,7 @@ export function protectedResource(
     }
     const fronted = front?.(exchange, resourceOf(metadata, request, pathBelow(request)))
     if (fronted !== undefined) return fronted
+    if (isPreflight(request)) return PREFLIGHT
     if (isBelow(request, SERVER_METADATA)) return serverMetadataReply(metadata, issuers)
     const outcome = authenticate(exchange)
     return outcome instanceof Promise
@@ -60,6 +61,27 @@ function isBelow({ method, path }: RequestAttributes, place: string): boolean {
   if (method !== 'GET' && method !== 'HEAD') return false
   return path === place || path.startsWith(`${place}/`)
 }
+
+/** A browser asks whether it may read metadata: clients of MCP name their revision in a header. */
+function isPreflight({ method, path, headers }: RequestAttributes): boolean {
+  if (method !== 'OPTIONS' || headers.get('access-control-request-method') !== 'GET') return false
+  const asked = { method: 'GET', path } as RequestAttributes
+  return isBelow(asked, WELL_KNOWN) || isBelow(asked, SERVER_METADATA)
+}
+
+const PREFLIGHT: Reply = reply(
+  204,
+  'direct-response',
+  '',
+  headerEdit({
+    set: [
+      { name: 'access-control-allow-origin', value: '*' },
+      { name: 'access-control-allow-methods', value: 'GET' },
+      { name: 'access-control-allow-headers', value: 'mcp-protocol-version' },
+      { name: 'access-control-max-age', value: '600' },
+    ],
+  }),
+)
 
 /** The authorization server speaks for itself; the gateway says where. */
 function serverMetadataReply(metadata: ResourceMetadata, issuers: readonly string[]): Reply {

@@ -31,6 +31,8 @@ export interface A2aRejection {
 }
 
 const ENCODED_SLASH = /%(?:2f|5c)/i
+/** Some servers cut off what follows, and find another call in the path. */
+const PATH_PARAMETERS = /;|%3b/i
 
 /** What reading a body may cost (cel/values/fuel.ts). */
 const READING_FUEL = 1_000_000
@@ -44,6 +46,7 @@ export function readA2a(request: A2aRequest): A2aMessage | A2aRejection {
   if (path === undefined) return { rejected: 'The path cannot be decoded.', status: 400 }
   // Whether it separates parts of the path is up to who reads it.
   if (ENCODED_SLASH.test(request.path)) return rejection('The path has an encoded slash.')
+  if (PATH_PARAMETERS.test(request.path)) return rejection('The path has parameters.')
   const isRead = verb === 'GET' || verb === 'HEAD'
   const version = request.header('a2a-version') || queryValue(search, 'A2A-Version') || '0.3'
   const none = { binding: 'HTTP+JSON', version, callbackUrls: [] }
@@ -57,11 +60,9 @@ export function readA2a(request: A2aRequest): A2aMessage | A2aRejection {
   if ('rejected' in read) return read
   const { fields } = read
   if (rest !== undefined) {
-    const contextId = queryValue(search, 'contextId') || queryValue(search, 'context_id')
-    const params = paramsOf(rest.method, fields ?? {}, {
-      ...(rest.taskId === undefined ? {} : { taskId: rest.taskId }),
-      ...(contextId === '' ? {} : { contextId }),
-    })
+    const query = new URLSearchParams(search)
+    const contextIds = [...query.getAll('contextId'), ...query.getAll('context_id')]
+    const params = paramsOf(rest.method, fields ?? {}, { taskId: rest.taskId, contextIds })
     if ('rejected' in params) return params
     const isCard = rest.method === 'GetExtendedAgentCard'
     const attributes = { method: rest.method, binding: 'HTTP+JSON', version, ...params.read }
@@ -71,6 +72,8 @@ export function readA2a(request: A2aRequest): A2aMessage | A2aRejection {
   if (fields === undefined || fields.jsonrpc !== '2.0' || typeof fields.method !== 'string') {
     return { rejected: 'The request is not an A2A method call.', status: 400 }
   }
+  const isNamed = fields.params === undefined || fields.params === null || isObject(fields.params)
+  if (!isNamed) return rejection('The parameters are not an object.')
   const method = methodOf(fields.method)
   const params = paramsOf(fields.method, isObject(fields.params) ? fields.params : {}, {})
   if ('rejected' in params) return params
@@ -119,7 +122,7 @@ const OF_TASK: ReadonlySet<string> = new Set([
 function paramsOf(
   method: string,
   params: JsonObject,
-  known: { readonly taskId?: string; readonly contextId?: string },
+  known: { readonly taskId?: string | undefined; readonly contextIds?: readonly string[] },
 ): { readonly read: JsonObject } | A2aRejection {
   const message = isObject(params.message) ? params.message : {}
   const tasks = [
@@ -130,7 +133,7 @@ function paramsOf(
     ...[params.name, params.parent].map(taskOfName),
   ]
   const contexts = [
-    known.contextId,
+    ...(known.contextIds ?? []),
     ...spellings(params, 'contextId', 'context_id'),
     ...spellings(message, 'contextId', 'context_id'),
   ]

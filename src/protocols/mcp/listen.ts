@@ -2,6 +2,7 @@ import { reply } from '../../exchange/reply.ts'
 import { jsonMembers } from '../json-text.ts'
 import { CODES, errorReply } from './errors.ts'
 import { type EventBlock, writeBlock } from './event-blocks.ts'
+import { isForeignResult } from './foreign-response.ts'
 import { reportedBy, showsFor } from './gather.ts'
 import { InOrder } from './in-order.ts'
 import { filterList } from './lists.ts'
@@ -45,7 +46,9 @@ export function listenToAll<P>(serving: Serving<P>): void {
   const change = (text: string, server: number) => changed(serving, text, server)
   if (plan.servers.length === 1) {
     const own = isChanged ? (text: string) => change(text, 0) : undefined
-    open(0, lastEventId, new Relay(serving, { id: 'null', server: 0, change: own }))
+    const isResumed = lastEventId !== undefined
+    const options = { id: 'null', server: 0, change: own, isResumed }
+    open(0, lastEventId, new Relay(serving, options))
     return
   }
   const [, at, id] = /^(\d{1,3}):(.*)$/s.exec(lastEventId ?? '') ?? []
@@ -53,6 +56,7 @@ export function listenToAll<P>(serving: Serving<P>): void {
     session === undefined || session.servers.has(name) ? [server] : [],
   )
   const merged = new MergedStream(serving, present.length, change)
+  merged.resumed = at === undefined ? undefined : Number(at)
   // A stream of a request that is resumed is one server's alone.
   for (const server of present)
     open(server, Number(at) === server ? id : undefined, merged.of(server))
@@ -99,6 +103,7 @@ export function listenForChanges<P>(serving: Serving<P>, message: ClientMessage,
   const merged = new SubscribedStream(serving, plan.servers.length, (text, server) =>
     rewriteForClient(readKnownMessage(text), server, plan.names),
   )
+  merged.id = message.id
   for (const [server, own] of plan.servers.entries()) {
     const text = subscribed(serving, message, server) ?? message.text
     const sent = sentTo(serving, { ...message, text }, server)
@@ -125,6 +130,8 @@ function subscribed<P>(
 
 /** Streams of several servers as one. It ends when the last of them does. */
 class MergedStream<P> {
+  /** The server whose stream is resumed, which may have results of any request. */
+  resumed: number | undefined
   protected readonly serving: Serving<P>
   protected left: number
   readonly #change: (text: string, server: number) => Changed
@@ -178,11 +185,16 @@ class MergedStream<P> {
   }
 
   protected received({ text, block }: Received, server: number): boolean {
+    if (text !== undefined && this.isForeign(text, server)) return true
     const own = text === undefined ? undefined : this.#change(text, server)
     const to = block ?? NO_BLOCK
     if (typeof own !== 'object') return this.write(to, own, server)
     this.#order.after(own, (changed) => void this.write(to, changed, server))
     return false
+  }
+
+  protected isForeign(text: string, server: number): boolean {
+    return server !== this.resumed && isForeignResult(text, 'null')
   }
 
   protected write(block: EventBlock, text: string | undefined, server: number): boolean {
@@ -206,14 +218,21 @@ const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
 
 /** The servers acknowledge together, and the last one ends the request. */
 class SubscribedStream<P> extends MergedStream<P> {
+  /** Of the request. */
+  id = 'null'
   #acknowledged: { readonly text: string; readonly honoured: Honoured }[] = []
   #held: [Received, number][] = []
   #isAcknowledged = false
   #last: [Received, number] | undefined
 
+  protected override isForeign(text: string): boolean {
+    return isForeignResult(text, this.id)
+  }
+
   protected override received(received: Received, server: number): boolean {
     const { text } = received
     if (text === undefined) return true
+    if (this.isForeign(text)) return true
     const message = readServerMessage(text)
     if (message.kind === 'response') {
       this.#last = [received, server]

@@ -4,6 +4,7 @@ import type { Reply } from '../../exchange/reply.ts'
 import { consentReply } from './consent.ts'
 import { CODES, errorReply, jsonReply } from './errors.ts'
 import { type EventBlock, writeBlock } from './event-blocks.ts'
+import { isForeignResult } from './foreign-response.ts'
 import { InOrder } from './in-order.ts'
 import type { Received, ServerEvents, ServerFailure } from './server.ts'
 import type { Serving } from './serving.ts'
@@ -14,6 +15,8 @@ export interface RelayOptions {
   readonly server: number
   /** What the client gets of a message of the server; undefined: as it is. */
   readonly change: ((text: string) => Changed) | undefined
+  /** A stream that is resumed may have results of any request: `change` looks for them. */
+  readonly isResumed?: boolean
   /** Headers of the response, once the server named a session. */
   readonly headers?: (session: string | undefined) => readonly Header[]
 }
@@ -56,7 +59,10 @@ export class Relay<P> implements ServerEvents {
   }
 
   #receive({ text, block }: Received): boolean {
-    const { change } = this.#options
+    const { change, id, isResumed = false } = this.#options
+    const isChecked = distrusts(this.#serving) && !isResumed && text !== undefined
+    // A response that is not streamed is all that comes: its request fails.
+    if (isChecked && isForeignResult(text, id)) return true
     const own = text === undefined || change === undefined ? text : change(text)
     if (typeof own !== 'object') return this.#write(own, block)
     this.#order.after(own, (changed) => void this.#write(changed, block))
@@ -106,6 +112,11 @@ export class Relay<P> implements ServerEvents {
     if (failure.link === undefined) return failureReply(id, failure)
     return consentReply(id, consent, plan.servers[server]?.name ?? '', failure.link)
   }
+}
+
+/** Rules and pins decide what clients see of servers, or one could respond in place of another. */
+function distrusts<P>({ plan }: Serving<P>): boolean {
+  return plan.rules.isGuarded || plan.servers.length > 1
 }
 
 export const ACCEPTED = {

@@ -1,3 +1,4 @@
+import type { Attached } from '../../../model/policy.ts'
 import { decidesAt } from '../../../reach/points.ts'
 import { isText, MCP_PARTS, serversAt, toolsOf } from '../../mcp-facts.ts'
 import type { PlacedRule } from '../../placed-rule.ts'
@@ -139,6 +140,35 @@ export const unguardedServers: Check = function* ({ model, points }) {
       }
     }
   }
+}
+
+/** AZ034: a server gets the token that a client sent to the gateway. */
+export const forwardedTokens: Check = function* ({ model }) {
+  for (const backend of model.backends) {
+    if (backend.kind !== 'mcp') continue
+    for (const server of backend.targets) {
+      const auth = [...server.policies, ...backend.policies].find(isBackendAuth)
+      if (auth === undefined || !isPassthrough(auth)) continue
+      yield {
+        diagnostic: {
+          code: 'AZ034',
+          severity: 'warning',
+          message: `\`${server.name}\` gets the tokens that clients send to the gateway`,
+          hint: 'use `oauthTokenExchange`, `oauthUserToken` or a key of the gateway',
+          origin: auth.origin,
+        },
+      }
+    }
+  }
+}
+
+function isBackendAuth({ kind }: Attached): boolean {
+  return kind === 'backendAuth'
+}
+
+function isPassthrough(policy: Attached): boolean {
+  const { kind } = ('value' in policy ? policy.value : {}) as { readonly kind?: string }
+  return kind === 'passthrough'
 }
 
 const METHOD = 'mcp.methodName'
