@@ -1,10 +1,4 @@
-import {
-  compileFewRules,
-  compileRule,
-  compileRules,
-  type Rule,
-  type Variables,
-} from '../cel/index.ts'
+import { compileFewRules, compileRules, type Rule, type Variables } from '../cel/index.ts'
 import {
   type Decider,
   type Decision,
@@ -330,9 +324,6 @@ function compileLevel(
   context: CompileContext,
   stage: Decision['stage'],
 ): readonly CompiledRules[] {
-  const [first, ...others] = policies
-  const isAlone = others.length === 0 && first?.value.rules.length === 1
-  if (isAlone) return compileAlone(first, scope, context, stage)
   const level: CompiledRules[] = []
   for (const { action, mode } of kindsOf(policies)) {
     const placed: PlacedRule[] = []
@@ -342,20 +333,6 @@ function compileLevel(
     if (placed.length > 0) level.push({ action, mode, rules, placed, scope, tallies: [] })
   }
   return level
-}
-
-/** Thousands of routes have one rule, and many of them the same: they share its set. */
-function compileAlone(
-  policy: ValidPolicy<Authorization>,
-  scope: Scope | undefined,
-  context: CompileContext,
-  stage: Decision['stage'],
-): readonly CompiledRules[] {
-  const rule = compileAt(policy, 0, context, stage)
-  if (rule === undefined) return []
-  const { action } = rule
-  const { mode } = policy.value
-  return [{ action, mode, rules: compileRule(rule), placed: [rule], scope, tallies: [] }]
 }
 
 type Kind = Pick<CompiledRules, 'action' | 'mode'>
