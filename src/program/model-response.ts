@@ -16,7 +16,12 @@ import { rejectedBy } from './model-guards.ts'
 import { PiecewiseBody } from './piecewise-body.ts'
 import type { PlacedPart } from './way-back.ts'
 
-export { type ToldError, toldError } from '../protocols/llm/told-error.ts'
+export {
+  beginsLikeError,
+  TOLD_BEGINNING,
+  type ToldError,
+  toldError,
+} from '../protocols/llm/told-error.ts'
 
 /** Bytes of a response that are kept to read its usage. */
 const MAX_WHOLE = 16 * 1024 * 1024

@@ -1,4 +1,9 @@
-import { type ToldError, toldError } from '../program/model-response.ts'
+import {
+  beginsLikeError,
+  TOLD_BEGINNING,
+  type ToldError,
+  toldError,
+} from '../program/model-response.ts'
 import type { FieldLines, NameSet } from '../wire/http1/field-lines.ts'
 import { joinedValue } from '../wire/http1/fields.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
@@ -22,6 +27,10 @@ export class ResponseDoubt {
   /** `bytes`: undefined: there are no more. */
   look(bytes: Buffer | undefined): ToldError {
     const isWhole = bytes === undefined
+    if (!isWhole && this.held.length === 0 && bytes.length > TOLD_BEGINNING) {
+      const beginning = bytes.toString('latin1', 0, TOLD_BEGINNING)
+      if (!beginsLikeError(beginning, this.isStream)) return undefined
+    }
     const all = isWhole ? this.held : [...this.held, bytes]
     const text = all.length === 1 ? textOf(all[0] as Buffer) : textOf(Buffer.concat(all))
     const told = toldError(text, this.isStream, isWhole)

@@ -16,6 +16,14 @@ const BEGINS = /^\s*\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error")/
 const EVENT_BEGINS =
   /^(?:event: ?error\r?\n|data: ?\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error"))/
 
+/** Of a body's beginning: more than this is looked at only if it begins like an error. */
+export const TOLD_BEGINNING = 256
+
+/** Whether a body that begins so, and goes on, may be an error. */
+export function beginsLikeError(text: string, isStream: boolean): boolean {
+  return (isStream ? EVENT_BEGINS : BEGINS).test(text) || text.trim() === ''
+}
+
 /** Undefined: it is no error. */
 export type ToldError = { readonly status: number } | 'more' | undefined
 
