@@ -28,7 +28,7 @@ export const localOrigins: Check = function* ({ model }) {
         was: "import { openOrigins, preflightHeaders } from './checks/cors.ts'",
         now: "import { localOrigins, openOrigins, preflightHeaders } from './checks/cors.ts'",
       },
-      { before: '  unguardedServers,\n]', added: '  localOrigins,' },
+      { was: ',\n]', now: ',\n  localOrigins,\n]' },
     ],
     'src/diagnostics/codes/lint-texts.ts': [
       {
