@@ -325,10 +325,10 @@ function compileLevel(
   stage: Decision['stage'],
 ): readonly CompiledRules[] {
   const level: CompiledRules[] = []
+  const isFew = policies.reduce((sum, { value }) => sum + value.rules.length, 0) <= FEW
   for (const { action, mode } of kindsOf(policies)) {
     const placed: PlacedRule[] = []
     const all = rulesOf(policies, { action, mode }, context, stage, placed)
-    const isFew = policies.every(({ value }) => value.rules.length <= FEW / policies.length)
     const rules = isFew ? compileFewRules([...all]) : compileRules(all)
     if (placed.length > 0) level.push({ action, mode, rules, placed, scope, tallies: [] })
   }
