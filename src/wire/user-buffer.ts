@@ -41,12 +41,15 @@ export function readInto(
   if (KEYS.some((key) => fields[key] !== null)) return false
   const first = next()
   if (handle.useUserBuffer(first) !== 0) return false
-  // The handle has its address alone: it is this field that keeps it from the garbage collector.
-  fields[buffer] = first
-  fields[callback] = (length: number) => {
+  // Assigned where it is written, V8 would put it into old space: all that it knows, the whole
+  // connection, would outlive every collection of new objects.
+  const receive = (length: number) => {
     received(length)
     return true
   }
+  // The handle has its address alone: it is this field that keeps it from the garbage collector.
+  fields[buffer] = first
+  fields[callback] = receive
   fields[generator] = onlyNew(next, first)
   return true
 }

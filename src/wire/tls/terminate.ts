@@ -63,6 +63,7 @@ export class Terminator {
   readonly #server: Server
   readonly #tickets: TicketKeys
   readonly #scope: string
+  readonly #asksForCertificates: boolean
   readonly #isRequired: boolean
   readonly #ignoresInvalid: boolean
   readonly #pending = new WeakMap<object, Handshake>()
@@ -77,12 +78,13 @@ export class Terminator {
     const contexts = others.map((own) => createSecureContext(own))
     this.#tickets = tickets
     this.#scope = scopeOf(options)
+    this.#asksForCertificates = clients !== undefined
     this.#isRequired = clients?.mode === 'Require'
     this.#ignoresInvalid = clients?.mode === 'Optional' && clients.ignoresInvalid === true
     this.#server = createServer({
       ...first,
       ...(alpn.length > 0 ? { ALPNProtocols: [...alpn] } : {}),
-      requestCert: clients !== undefined,
+      requestCert: this.#asksForCertificates,
       rejectUnauthorized: this.#isRequired,
       // A ticket of a listener that asks for no certificate is no way into one that does.
       sessionIdContext: this.#scope,
@@ -121,7 +123,7 @@ export class Terminator {
       return
     }
     socket.on('error', ignore)
-    const shown = socket.getPeerX509Certificate()
+    const shown = this.#asksForCertificates ? socket.getPeerX509Certificate() : undefined
     const own = this.#ignoresInvalid && !socket.authorized ? undefined : shown
     // Where a certificate is optional, a bad one is still not as good as none, unless it is said so.
     if (own !== undefined && !socket.authorized)
