@@ -18,6 +18,7 @@ import { type OwnResponse, ownResponse, sendOwnResponse } from './replies.ts'
 import type { TransformLimits } from './request-transform.ts'
 
 const TOO_LONG = { ...reply(502, 'upstream-invalid'), detail: 'response-too-large' }
+const NO_CONTENT = Buffer.alloc(0)
 const UNWRITABLE = { ...reply(502, 'upstream-invalid'), detail: 'bad-response' }
 
 /** The request that is responded to. */
@@ -208,6 +209,7 @@ export class ResponsePass {
     const { method } = this.#client.head
     const isSame = draft.status === received.status
     const head = isSame ? received : copyResponseHead(received, draft.status, method)
+    const isSent = received.framing !== 'none'
     frame(head, draft, chain, method)
     const edit = renderedEdit(draft.edit)
     const { id } = exchange.request
@@ -226,9 +228,14 @@ export class ResponsePass {
       this.#failed(UNWRITABLE)
       return false
     }
+    const hasBody = head.framing !== 'none'
+    if (isSent && !hasBody && !chain.isWhole) {
+      // Nobody wants what the backend still sends, however much that is.
+      if (begin()) client.end(undefined, false)
+      return
+    }
     if (chain.isPassing) this.#begin = begin
     else if (!begin()) return
-    const hasBody = head.framing !== 'none'
     chain.connect({
       write: (bytes) => {
         if (this.#begin?.() === false) return true
@@ -266,7 +273,7 @@ export class ResponsePass {
     const { status, edit, hasBody } = this.#draft
     exchange.response = undefined
     const keeps = listener.needs?.responseHeaders === true
-    const body = hasBody ? chain.bytes : own.body
+    const body = status === 205 ? NO_CONTENT : hasBody ? chain.bytes : own.body
     sendOwnResponse(this.#client, exchange, { ...own, status, body }, edit, keeps)
   }
 }
@@ -280,6 +287,10 @@ function mayHaveBody(status: number, method: string): boolean {
 function frame(head: ResponseHead, draft: ResponseDraft, chain: BodyChain, method: string): void {
   if (!mayHaveBody(draft.status, method)) {
     if (draft.hasBody || chain.isChanged) head.length = -1
+    head.framing = 'none'
+  } else if (!draft.hasBody || draft.status === 205) {
+    // It has no content (RFC 9110 §15.3.6), or had none as another status: that must be said.
+    head.length = 0
     head.framing = 'none'
   } else if (chain.isWhole && chain.trailers === undefined) {
     head.length = chain.size

@@ -141,7 +141,8 @@ export class ResponseWriter implements Leaving {
 
   /** Bytes of the body; with `asWire` they have their chunk framing. False: wait for drain. */
   write(bytes: Buffer, asWire: boolean, byteCount: number): boolean {
-    if (bytes.length === 0) return true
+    // What follows a head that announces no body would be read as the next response.
+    if (bytes.length === 0 || !this.#hasBody) return true
     this.bytesSent += byteCount
     if (this.#isChunked && !asWire) return this.#writeChunk(bytes)
     const head = this.#head
