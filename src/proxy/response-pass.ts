@@ -8,12 +8,15 @@ import { DraftAttributes, ResponseDraft } from '../exchange/response-draft.ts'
 import type { ListenerProgram } from '../program/program.ts'
 import type { PlacedPart } from '../program/way-back.ts'
 import type { Downstream } from '../wire/downstream.ts'
+import { hideOfSet } from '../wire/http1/field-lines.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
 import { renderedEdit } from '../wire/http1/rendered-edit.ts'
 import { droppedWithId, linesWithId } from '../wire/http1/request-id-line.ts'
 import { copyResponseHead } from '../wire/http1/response-copy.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 import { BodyChain, type ChainEvents } from './body-chain.ts'
+import { contentOf, isCoded } from './content-coding.ts'
+import { isGrpcType } from './grpc-status.ts'
 import { type OwnResponse, ownResponse, sendOwnResponse } from './replies.ts'
 import type { TransformLimits } from './request-transform.ts'
 
@@ -36,6 +39,8 @@ export class ResponsePass {
   #draft: ResponseDraft
   #own: OwnResponse | undefined
   #isOver = false
+  /** All of the body is there for the policy whose turn it is. */
+  #isWhole = false
   /** Sends the head, if it waits; false if it cannot be sent. */
   #begin: (() => boolean) | undefined = undefined
   readonly #head: ResponseHead | undefined
@@ -125,8 +130,10 @@ export class ResponsePass {
     return this.#isOver || this.#state.isOver || this.#client.isResponding
   }
 
+  /** A client that only says that it speaks gRPC gets what all others get. */
   #concerns({ grpc = false }: BodyPart): boolean {
-    return grpc || this.#state.policies?.isGrpc !== true
+    if (grpc || this.#state.policies?.isGrpc !== true) return true
+    return this.#own === undefined && !isGrpcType(this.#draft.headers.get('content-type'))
   }
 
   /** Waits for what the policy has to see; false if there is too much of it. */
@@ -138,11 +145,22 @@ export class ResponsePass {
     // What the gateway says is whole, and short.
     const max = draft.isOwn ? Number.POSITIVE_INFINITY : (body.maxBytes ?? this.#limits.maxBody)
     const isWhole = chain.collect(max)
-    const seen = (whole: boolean) => {
+    const seen = (whole: boolean): boolean | Promise<boolean> => {
+      this.#isWhole = whole
       draft.body = whole ? chain.bytes : undefined
+      const coding = draft.headers.get('content-encoding')
+      if (whole && body.mode === 'whole' && body.isRead && isCoded(coding))
+        return this.#decode(coding)
       return whole || body.mode === 'beginning' || body.whenLonger === 'pass'
     }
     return isWhole instanceof Promise ? isWhole.then(seen) : seen(isWhole)
+  }
+
+  /** What cannot be decoded is not there for expressions, so that what reads it fails. */
+  async #decode(coding: string): Promise<true> {
+    const draft = this.#draft
+    draft.body = await contentOf(this.#chain.bytes, coding, this.#limits.maxBody)
+    return true
   }
 
   #change({ body, policy }: PlacedPart): Reply | undefined | Promise<Reply | undefined> {
@@ -162,14 +180,15 @@ export class ResponsePass {
     }
     if (body.mode === 'beginning')
       return body.look(chain.bytes.subarray(0, body.maxBytes), chain.isWhole, exchange, draft)
-    if (draft.body === undefined || body.change === undefined) return undefined
+    if (!this.#isWhole || body.change === undefined) return undefined
     const changed = (outcome: Uint8Array | Reply | undefined) => {
       if (!(outcome instanceof Uint8Array)) return outcome
       chain.replace(outcome)
       draft.body = outcome
+      draft.length = outcome.length
       return undefined
     }
-    const outcome = body.change(draft.body, exchange, draft)
+    const outcome = body.change(chain.bytes, exchange, draft)
     return outcome instanceof Promise ? outcome.then(changed) : changed(outcome)
   }
 
@@ -242,6 +261,8 @@ export class ResponsePass {
         return !hasBody || client.write(bytes, false, bytes.length)
       },
       end: (trailers) => {
+        // Those that came before it was known what is removed.
+        if (trailers !== undefined) hideOfSet(edit.dropped, trailers)
         if (this.#begin?.() !== false) client.end(trailers, false)
       },
       abort() {},
@@ -299,4 +320,19 @@ function frame(head: ResponseHead, draft: ResponseDraft, chain: BodyChain, metho
     head.length = -1
     head.framing = 'chunked'
   }
+}
+
+/** What policies change in a head that is not the response: 103, or 101. Undefined: nothing. */
+export function changedHead(
+  { exchange }: RespondedRequest,
+  parts: readonly PlacedPart[],
+  { status, fields }: ResponseHead,
+): HeaderEdit | undefined {
+  if (!parts.some(({ otherHead }) => otherHead !== undefined)) return undefined
+  const headers = new Http1Headers(fields)
+  const draft = new ResponseDraft(status, headers, exchange.responseEdit, { hasBody: false })
+  exchange.response = new DraftAttributes(draft)
+  for (const { otherHead } of parts) otherHead?.(exchange, draft)
+  exchange.response = undefined
+  return draft.edit
 }
