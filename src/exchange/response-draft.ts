@@ -15,7 +15,7 @@ export class ResponseDraft {
   status: number
   /** The gateway made it, whether a policy, a rule or an error. */
   readonly isOwn: boolean
-  /** False for HEAD, 204 and 304: then no transformer is opened. */
+  /** False for 204, 304 and a backend's response to HEAD: then no transformer is opened. */
   readonly hasBody: boolean
   /** Bytes of the body as the backend announced it, or as they were replaced; -1: not known. */
   length: number

@@ -207,7 +207,8 @@ export class ResponsePass {
   #ownDraft({ reply, status, contentType, body, grpc }: OwnResponse): ResponseDraft {
     const headers = new KeptHeaders(undefined, NO_EDIT)
     if (contentType !== '') headers.set('content-type', contentType)
-    const hasBody = grpc === undefined && mayHaveBody(status, this.#client.head.method)
+    // HEAD is told of the body that GET would get: it is there, and the wire leaves it out.
+    const hasBody = grpc === undefined && mayHaveBody(status, 'GET')
     const edit = reply.headers.with(this.#edit)
     const about = { isOwn: true, hasBody, length: body.length }
     return new ResponseDraft(status, headers, edit, about)

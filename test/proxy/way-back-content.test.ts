@@ -123,6 +123,25 @@ describe('what is read or replaced of a response', () => {
     }
   })
 
+  it('of the gateway itself, too', async () => {
+    for (const more of ['', 'compression: { minBytes: 1 }\n']) {
+      const policy = `directResponse: { status: 200, body: short }
+transformations: { response: { body: "'something longer'", set: { content-type: "'text/plain'" } } }
+${more}`
+      const { ask } = await between(policy, () => assert.fail())
+      const [get = '', head = ''] = await Promise.all(
+        ['GET', 'HEAD'].map((method) =>
+          ask(`${method} / HTTP/1.1\naccept-encoding: gzip\nconnection: close`),
+        ),
+      )
+      const fields = (text: string) =>
+        text.slice(0, text.indexOf('\r\n\r\n')).replace(/^(x-request-id|date): .*$/gm, '')
+      assert.equal(bodyOf(head), '')
+      assert.equal(fields(head), fields(get))
+      assert.match(head, RegExp(`content-length: ${bodyOf(get).length}\r\n`))
+    }
+  })
+
   it('is nothing where an optional holds nothing', async () => {
     const policy = `transformations:
   response: { set: { x-a: optional.none(), x-b: "optional.of('b')" }, body: optional.none() }
