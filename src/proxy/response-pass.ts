@@ -14,7 +14,7 @@ import { renderedEdit } from '../wire/http1/rendered-edit.ts'
 import { droppedWithId, linesWithId } from '../wire/http1/request-id-line.ts'
 import { copyResponseHead } from '../wire/http1/response-copy.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
-import { BodyChain, type ChainEvents } from './body-chain.ts'
+import { BodyChain, type ChainEvents, CROWDED_OUT } from './body-chain.ts'
 import { contentOf, isCoded } from './content-coding.ts'
 import { isGrpcType } from './grpc-status.ts'
 import { type OwnResponse, ownResponse, sendOwnResponse } from './replies.ts'
@@ -41,6 +41,10 @@ export class ResponsePass {
   #isOver = false
   /** All of the body is there for the policy whose turn it is. */
   #isWhole = false
+  /** What was decoded last, and what of. */
+  #coded: Buffer | undefined = undefined
+  #content: Uint8Array | undefined = undefined
+  #retained = 0
   /** Sends the head, if it waits; false if it cannot be sent. */
   #begin: (() => boolean) | undefined = undefined
   readonly #head: ResponseHead | undefined
@@ -121,6 +125,7 @@ export class ResponsePass {
     if (this.#isOver) return
     this.#isOver = true
     this.#chain.drop()
+    this.#limits.room?.release(this.#retained)
     const { exchange } = this.#state
     exchange.response = undefined
     exchange.responseEdit = this.#edit
@@ -159,7 +164,21 @@ export class ResponsePass {
   /** What cannot be decoded is not there for expressions, so that what reads it fails. */
   async #decode(coding: string): Promise<true> {
     const draft = this.#draft
-    draft.body = await contentOf(this.#chain.bytes, coding, this.#limits.maxBody)
+    const { bytes } = this.#chain
+    if (this.#coded !== bytes) {
+      const { maxBody, room } = this.#limits
+      const content = await contentOf(bytes, coding, maxBody)
+      if (this.#isGone) return true
+      const size = content?.length ?? 0
+      if (room?.retain(size) === false) {
+        this.#failed(CROWDED_OUT)
+        return true
+      }
+      this.#retained += size
+      this.#coded = bytes
+      this.#content = content
+    }
+    draft.body = this.#content
     return true
   }
 

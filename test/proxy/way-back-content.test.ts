@@ -26,13 +26,13 @@ const HIDING = `transformations:
 `
 
 /** `respond` gets the request as it came in one piece, and says what is sent back. */
-async function between(policies: string, respond: (request: string) => string) {
+async function between(policies: string, respond: (request: string) => string, more = '') {
   const upstream = await startUpstream((text, socket) => {
     if (text.includes('\r\n\r\n')) socket.write(respond(text), 'latin1')
   })
   const port = await free()
   const gateway = await startWhole(
-    `gateways: { default: { port: ${port} } }\nroutes:\n- policies:\n${policies.replace(/^(?=.)/gm, '    ')}` +
+    `gateways: { default: { port: ${port} } }\n${more}routes:\n- policies:\n${policies.replace(/^(?=.)/gm, '    ')}` +
       `  backends: [{ host: '127.0.0.1:${upstream.port}' }]\n`,
   )
   opened.push(
@@ -110,6 +110,17 @@ describe('what is read or replaced of a response', () => {
       }
     })
   }
+
+  it('takes room only as long as it is needed', async () => {
+    const encoded = gzipSync(Buffer.alloc(900)).toString('latin1')
+    const { ask } = await between(
+      'transformations: { response: { body: string(size(response.body)) } }\n',
+      () => whole(encoded, 'content-encoding: gzip\r\n'),
+      'frontendPolicies: { http: { maxBufferSize: 1000 } }\n',
+    )
+    // There is room for 128 bodies of 1000 bytes.
+    for (let i = 0; i < 300; i++) assert.equal(bodyOf(await ask(GET)), '900')
+  })
 
   it('says the same of itself to HEAD', async () => {
     const fields = 'etag: "a"\r\ndigest: x\r\nx-kept: 1\r\n'
