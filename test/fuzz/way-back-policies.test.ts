@@ -237,7 +237,7 @@ describe('policies on the way back', () => {
       const socket = connect({ port, host: '127.0.0.1' })
       const pieces: Buffer[] = []
       let isEnded = false
-      socket.on('data', (bytes) => pieces.push(bytes))
+      socket.on('data', (bytes: Buffer) => pieces.push(bytes))
       socket.on('end', () => {
         isEnded = true
       })
