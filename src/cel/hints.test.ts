@@ -70,6 +70,14 @@ const MISTAKES = [
   ['jwt.admin == True', 'PC0103', 'True', 'use true'],
   ["jwt.a.any(r, r == 'x')", 'PC0105', "jwt.a.any(r, r == 'x')", 'use list.exists(x, x == …)'],
   ["jwt.a.exists('x')", 'PC0105', "jwt.a.exists('x')", 'use list.exists(x, x == …)'],
+  ['jwt.a.filterKeys(k)', 'PC0105', 'jwt.a.filterKeys(k)', 'use map.filterKeys(k, k == …)'],
+  ['with(jwt.a, x, x)', 'PC0105', 'with(jwt.a, x, x)', 'use value.with(x, …)'],
+  [
+    '[1].filterKeys(k, true)',
+    'PC0106',
+    '[1]',
+    'for a list, use list.filter(x, …) or list.map(x, …)',
+  ],
   ["jwt.a.hasPrefix('/')", 'PC0105', "jwt.a.hasPrefix('/')", "use text.startsWith('…')"],
   [
     "cidr('10.0.0.0/8').contains(source.address)",

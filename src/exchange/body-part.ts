@@ -23,6 +23,8 @@ export interface WholePart extends AnyPart {
   readonly mode: 'whole'
   /** Undefined: `frontend.http.maxBufferSize`. */
   readonly maxBytes: number | undefined
+  /** Expressions read it as `response.body`: what it stands for, beyond its Content-Encoding. */
+  readonly isRead?: boolean
   /** A longer one is rejected (413; 502 for a response), or passes without this policy. */
   readonly whenLonger: 'reject' | 'pass'
   /** Undefined: it stays as it is. `response`: only on the way back. */

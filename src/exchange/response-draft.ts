@@ -15,11 +15,11 @@ export class ResponseDraft {
   status: number
   /** The gateway made it, whether a policy, a rule or an error. */
   readonly isOwn: boolean
-  /** False for HEAD, 204 and 304: then no transformer is opened. */
+  /** False for 204, 304 and a backend's response to HEAD: then no transformer is opened. */
   readonly hasBody: boolean
-  /** Bytes of the body as the backend announced it; -1: not known. */
-  readonly length: number
-  /** Set if a policy needs the whole body, as changed so far. */
+  /** Bytes of the body as the backend announced it, or as they were replaced; -1: not known. */
+  length: number
+  /** Set if a policy needs the whole body, as changed so far, without its Content-Encoding. */
   body: Uint8Array | undefined = undefined
   #edit: HeaderEdit
   #headers: KeptHeaders | undefined = undefined
@@ -67,6 +67,9 @@ export type ResponseStep = (
   exchange: Exchange,
   response: ResponseDraft,
 ) => Outcome | Promise<Outcome>
+
+/** Of the headers alone: what it does to anything else is ignored. */
+export type HeadChange = (exchange: Exchange, head: ResponseDraft) => void
 
 const FIELDS: ReadonlySet<string> = new Set<ResponseStageField>([
   'code',

@@ -9,7 +9,7 @@ import type { Decider, DecisionSampler } from '../exchange/decision.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Scope } from '../exchange/identity.ts'
 import type { Quotas } from '../exchange/quota.ts'
-import type { ResponseStep } from '../exchange/response-draft.ts'
+import type { HeadChange, ResponseStep } from '../exchange/response-draft.ts'
 import type { Step } from '../exchange/step.ts'
 import type { Target } from '../model/backend.ts'
 import type { ValidPolicy } from '../model/policy.ts'
@@ -54,6 +54,8 @@ export interface Part {
    * gateway itself; in the reverse of the order of execution.
    */
   readonly response?: ResponseStep
+  /** On heads that `response` does not see: those before the response (103), and of upgrades (101). */
+  readonly otherHead?: HeadChange
   /** On the body, after all steps let the request pass. */
   readonly requestBody?: BodyPart
   /** On the body, after `response` of the same policy; a whole one is there before it. */

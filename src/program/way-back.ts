@@ -1,5 +1,5 @@
 import type { BodyPart } from '../exchange/body-part.ts'
-import type { ResponseStep } from '../exchange/response-draft.ts'
+import type { HeadChange, ResponseStep } from '../exchange/response-draft.ts'
 import type { PolicyPlace } from '../model/policy.ts'
 import type { Part } from '../policies/define.ts'
 
@@ -7,6 +7,7 @@ import type { Part } from '../policies/define.ts'
 export interface PlacedPart {
   readonly policy: PolicyPlace | undefined
   readonly response?: ResponseStep | undefined
+  readonly otherHead?: HeadChange | undefined
   readonly body?: BodyPart | undefined
 }
 
@@ -28,14 +29,14 @@ const NO_WAY_BACK: WayBack = {}
 /** An expression reads the body: it is there before any step of the section runs. */
 const WHOLE: PlacedPart = {
   policy: undefined,
-  body: { mode: 'whole', maxBytes: undefined, whenLonger: 'reject' },
+  body: { mode: 'whole', maxBytes: undefined, whenLonger: 'reject', isRead: true },
 }
 
 export function wayBackOf(compiled: readonly CompiledPart[], readsResponseBody: boolean): WayBack {
   if (!compiled.some(({ part }) => part.response || part.requestBody || part.responseBody))
     return NO_WAY_BACK
-  const back = compiled.flatMap(({ part: { response, responseBody: body }, policy }) =>
-    response === undefined && body === undefined ? [] : [{ policy, response, body }],
+  const back = compiled.flatMap(({ part: { response, otherHead, responseBody: body }, policy }) =>
+    response === undefined && body === undefined ? [] : [{ policy, response, otherHead, body }],
   )
   const responseParts = [...(readsResponseBody ? [WHOLE] : []), ...back.reverse()]
   const requestBodies = compiled.flatMap(({ part: { requestBody: body }, policy }) =>

@@ -53,6 +53,17 @@ export async function decodeBody(
   return undefined
 }
 
+/** What a body stands for; undefined: that cannot be said. */
+export async function contentOf(
+  bytes: Uint8Array,
+  contentEncoding: string,
+  max: number,
+): Promise<Uint8Array | undefined> {
+  const decompress = CODINGS.get(contentEncoding.trim().toLowerCase())
+  const content = decompress && (await decoded(decompress, bytes, max))
+  return content instanceof Uint8Array ? content : undefined
+}
+
 /** Not on this thread. */
 function decoded(decompress: Decompress, bytes: Uint8Array, max: number): Promise<Buffer | Reply> {
   return new Promise((resolve) => {

@@ -22,8 +22,11 @@ export function grpcStatusFor(exchange: Exchange, status: number): number | unde
 }
 
 export function isGrpc({ request: { version, headers } }: Exchange): boolean {
-  if (version !== 'HTTP/2') return false
-  return /^application\/grpc($|[+;])/i.test(headers.get('content-type') ?? '')
+  return version === 'HTTP/2' && isGrpcType(headers.get('content-type'))
+}
+
+export function isGrpcType(contentType: string | undefined): boolean {
+  return /^application\/grpc($|[+;])/i.test(contentType ?? '')
 }
 
 /** -1 where it is no response of gRPC. */

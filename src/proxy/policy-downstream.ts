@@ -7,6 +7,8 @@ import type { FieldLines, NameSet } from '../wire/http1/field-lines.ts'
 import { type Fields, joinedValue } from '../wire/http1/fields.ts'
 import { framedHead } from '../wire/http1/framed-head.ts'
 import type { RequestHead } from '../wire/http1/head.ts'
+import { renderedEdit } from '../wire/http1/rendered-edit.ts'
+import { droppedWithId, linesWithId } from '../wire/http1/request-id-line.ts'
 import { copyResponseHead } from '../wire/http1/response-copy.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 import type { BodySink } from '../wire/streams.ts'
@@ -17,7 +19,7 @@ import { KeptBody } from './kept-body.ts'
 import type { RequestState } from './request-state.ts'
 import { RequestTransform, type TransformLimits } from './request-transform.ts'
 import { ResponseDoubt } from './response-doubt.ts'
-import { ResponsePass } from './response-pass.ts'
+import { changedHead, ResponsePass } from './response-pass.ts'
 
 /** Who decides about the exchange: ./request-loop.ts. */
 export interface PolicyEvents {
@@ -70,7 +72,9 @@ export class PolicyDownstream implements Downstream {
   ): void {
     const client = this.#client
     const own = parts.filter(({ body }) => body?.grpc === true || !this.isGrpc)
-    if (own.length === 0 || client.head.upgrade !== '') {
+    // What asks for an upgrade has no body, or one that is like any other.
+    const isUpgrade = client.head.upgrade !== '' && client.head.framing === 'none'
+    if (own.length === 0 || isUpgrade) {
       next(read)
       return
     }
@@ -153,6 +157,12 @@ export class PolicyDownstream implements Downstream {
     return response.pass(head.status, (name) => joinedValue(head.fields, name), isChunked)
   }
 
+  /** In the order in which a response meets them. */
+  get #parts(): readonly PlacedPart[] {
+    const { backend, route } = this.#state
+    return [...(backend?.responseParts ?? []), ...(route?.responseParts ?? [])]
+  }
+
   /** The gateway responds, instead of all that was there before. */
   respondInstead(response: Reply): void {
     this.#begin(response)
@@ -163,12 +173,11 @@ export class PolicyDownstream implements Downstream {
     this.#doubt = undefined
     this.#response?.drop()
     const state = this.#state
-    const { backend, route } = state
     const failed = (why: unknown) => this.#failed('response', why)
     const pass = new ResponsePass(state, this.#client, this.#limits, source, failed)
     this.#response = pass
     const own = state.selection?.attempt?.response.part
-    const parts = [...(backend?.responseParts ?? []), ...(route?.responseParts ?? [])]
+    const parts = this.#parts
     void pass.start(own === undefined ? parts : [own, ...parts])
     this.#tap = state.selection?.attempt?.response.tap
   }
@@ -300,11 +309,17 @@ export class PolicyDownstream implements Downstream {
   }
 
   interim(head: ResponseHead, dropped: NameSet): void {
-    this.#client.interim(head, dropped)
+    const edit = changedHead(this.#state, this.#parts, head)
+    this.#client.interim(head, edit === undefined ? dropped : renderedEdit(edit).dropped)
   }
 
   tunnel(head: ResponseHead, dropped: NameSet, lines: FieldLines, sink: BodySink): boolean {
-    return this.#client.tunnel(head, dropped, lines, sink)
+    const { exchange } = this.#state
+    const edit = changedHead(this.#state, this.#parts, head)
+    if (edit === undefined) return this.#client.tunnel(head, dropped, lines, sink)
+    const { id } = exchange.request
+    const own = renderedEdit(edit)
+    return this.#client.tunnel(head, droppedWithId(own, id), linesWithId(own, id), sink)
   }
 
   writeTunnel(bytes: Buffer): boolean {

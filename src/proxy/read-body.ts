@@ -57,6 +57,13 @@ export function readBody(
 ): void {
   const { maxBody } = port
   const isLogged = state.listener.needs?.requestBody === true
+  const { head } = state.downstream
+  // A client that waits to be told to send it is told not to.
+  if (needs.whole && head.framing === 'length' && head.length > maxBody) {
+    head.keepAlive = false
+    done(() => TOO_LARGE)
+    return
+  }
   const take = () => {
     if (body.isCrowdedOut) {
       state.downstream.head.keepAlive = false

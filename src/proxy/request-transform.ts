@@ -55,6 +55,7 @@ export class RequestTransform {
     const { chain } = this
     const client = this.#client
     const wasEmpty = client.head.framing === 'none'
+    if (this.#isTooLong(parts)) return TOO_LARGE
     if (wasEmpty) chain.end(undefined)
     else if (read === undefined) client.readBody(chain, false)
     else {
@@ -73,6 +74,20 @@ export class RequestTransform {
     }
     if (wasEmpty && chain.size === 0) return { head: client.head, body: undefined }
     return { head: this.#framed(), body: chain }
+  }
+
+  /** Known before any of it came: a client that waits to be told to send it is told not to. */
+  #isTooLong(parts: readonly PlacedPart[]): boolean {
+    const { framing, length } = this.#client.head
+    if (framing !== 'length') return false
+    for (const { body } of parts) {
+      const isWhole = body?.mode === 'whole'
+      const max = isWhole ? (body.maxBytes ?? this.#limits.maxBody) : Number.POSITIVE_INFINITY
+      if (isWhole && length > max) return body.whenLonger === 'reject'
+      // Behind it the body may be of another length.
+      if (body?.mode === 'stream' || (isWhole && body.change)) return false
+    }
+    return false
   }
 
   async #change(

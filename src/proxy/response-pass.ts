@@ -8,16 +8,20 @@ import { DraftAttributes, ResponseDraft } from '../exchange/response-draft.ts'
 import type { ListenerProgram } from '../program/program.ts'
 import type { PlacedPart } from '../program/way-back.ts'
 import type { Downstream } from '../wire/downstream.ts'
+import { hideOfSet } from '../wire/http1/field-lines.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
 import { renderedEdit } from '../wire/http1/rendered-edit.ts'
 import { droppedWithId, linesWithId } from '../wire/http1/request-id-line.ts'
 import { copyResponseHead } from '../wire/http1/response-copy.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
-import { BodyChain, type ChainEvents } from './body-chain.ts'
+import { BodyChain, type ChainEvents, CROWDED_OUT } from './body-chain.ts'
+import { contentOf, isCoded } from './content-coding.ts'
+import { isGrpcType } from './grpc-status.ts'
 import { type OwnResponse, ownResponse, sendOwnResponse } from './replies.ts'
 import type { TransformLimits } from './request-transform.ts'
 
 const TOO_LONG = { ...reply(502, 'upstream-invalid'), detail: 'response-too-large' }
+const NO_CONTENT = Buffer.alloc(0)
 const UNWRITABLE = { ...reply(502, 'upstream-invalid'), detail: 'bad-response' }
 
 /** The request that is responded to. */
@@ -35,6 +39,12 @@ export class ResponsePass {
   #draft: ResponseDraft
   #own: OwnResponse | undefined
   #isOver = false
+  /** All of the body is there for the policy whose turn it is. */
+  #isWhole = false
+  /** What was decoded last, and what of. */
+  #coded: Buffer | undefined = undefined
+  #content: Uint8Array | undefined = undefined
+  #retained = 0
   /** Sends the head, if it waits; false if it cannot be sent. */
   #begin: (() => boolean) | undefined = undefined
   readonly #head: ResponseHead | undefined
@@ -115,6 +125,7 @@ export class ResponsePass {
     if (this.#isOver) return
     this.#isOver = true
     this.#chain.drop()
+    this.#limits.room?.release(this.#retained)
     const { exchange } = this.#state
     exchange.response = undefined
     exchange.responseEdit = this.#edit
@@ -124,8 +135,10 @@ export class ResponsePass {
     return this.#isOver || this.#state.isOver || this.#client.isResponding
   }
 
+  /** A client that only says that it speaks gRPC gets what all others get. */
   #concerns({ grpc = false }: BodyPart): boolean {
-    return grpc || this.#state.policies?.isGrpc !== true
+    if (grpc || this.#state.policies?.isGrpc !== true) return true
+    return this.#own === undefined && !isGrpcType(this.#draft.headers.get('content-type'))
   }
 
   /** Waits for what the policy has to see; false if there is too much of it. */
@@ -137,11 +150,36 @@ export class ResponsePass {
     // What the gateway says is whole, and short.
     const max = draft.isOwn ? Number.POSITIVE_INFINITY : (body.maxBytes ?? this.#limits.maxBody)
     const isWhole = chain.collect(max)
-    const seen = (whole: boolean) => {
+    const seen = (whole: boolean): boolean | Promise<boolean> => {
+      this.#isWhole = whole
       draft.body = whole ? chain.bytes : undefined
+      const coding = draft.headers.get('content-encoding')
+      if (whole && body.mode === 'whole' && body.isRead && isCoded(coding))
+        return this.#decode(coding)
       return whole || body.mode === 'beginning' || body.whenLonger === 'pass'
     }
     return isWhole instanceof Promise ? isWhole.then(seen) : seen(isWhole)
+  }
+
+  /** What cannot be decoded is not there for expressions, so that what reads it fails. */
+  async #decode(coding: string): Promise<true> {
+    const draft = this.#draft
+    const { bytes } = this.#chain
+    if (this.#coded !== bytes) {
+      const { maxBody, room } = this.#limits
+      const content = await contentOf(bytes, coding, maxBody)
+      if (this.#isGone) return true
+      const size = content?.length ?? 0
+      if (room?.retain(size) === false) {
+        this.#failed(CROWDED_OUT)
+        return true
+      }
+      this.#retained += size
+      this.#coded = bytes
+      this.#content = content
+    }
+    draft.body = this.#content
+    return true
   }
 
   #change({ body, policy }: PlacedPart): Reply | undefined | Promise<Reply | undefined> {
@@ -161,14 +199,15 @@ export class ResponsePass {
     }
     if (body.mode === 'beginning')
       return body.look(chain.bytes.subarray(0, body.maxBytes), chain.isWhole, exchange, draft)
-    if (draft.body === undefined || body.change === undefined) return undefined
+    if (!this.#isWhole || body.change === undefined) return undefined
     const changed = (outcome: Uint8Array | Reply | undefined) => {
       if (!(outcome instanceof Uint8Array)) return outcome
       chain.replace(outcome)
       draft.body = outcome
+      draft.length = outcome.length
       return undefined
     }
-    const outcome = body.change(draft.body, exchange, draft)
+    const outcome = body.change(chain.bytes, exchange, draft)
     return outcome instanceof Promise ? outcome.then(changed) : changed(outcome)
   }
 
@@ -187,7 +226,8 @@ export class ResponsePass {
   #ownDraft({ reply, status, contentType, body, grpc }: OwnResponse): ResponseDraft {
     const headers = new KeptHeaders(undefined, NO_EDIT)
     if (contentType !== '') headers.set('content-type', contentType)
-    const hasBody = grpc === undefined && mayHaveBody(status, this.#client.head.method)
+    // HEAD is told of the body that GET would get: it is there, and the wire leaves it out.
+    const hasBody = grpc === undefined && mayHaveBody(status, 'GET')
     const edit = reply.headers.with(this.#edit)
     const about = { isOwn: true, hasBody, length: body.length }
     return new ResponseDraft(status, headers, edit, about)
@@ -208,6 +248,7 @@ export class ResponsePass {
     const { method } = this.#client.head
     const isSame = draft.status === received.status
     const head = isSame ? received : copyResponseHead(received, draft.status, method)
+    const isSent = received.framing !== 'none'
     frame(head, draft, chain, method)
     const edit = renderedEdit(draft.edit)
     const { id } = exchange.request
@@ -226,15 +267,22 @@ export class ResponsePass {
       this.#failed(UNWRITABLE)
       return false
     }
+    const hasBody = head.framing !== 'none'
+    if (isSent && !hasBody && !chain.isWhole) {
+      // Nobody wants what the backend still sends, however much that is.
+      if (begin()) client.end(undefined, false)
+      return
+    }
     if (chain.isPassing) this.#begin = begin
     else if (!begin()) return
-    const hasBody = head.framing !== 'none'
     chain.connect({
       write: (bytes) => {
         if (this.#begin?.() === false) return true
         return !hasBody || client.write(bytes, false, bytes.length)
       },
       end: (trailers) => {
+        // Those that came before it was known what is removed.
+        if (trailers !== undefined) hideOfSet(edit.dropped, trailers)
         if (this.#begin?.() !== false) client.end(trailers, false)
       },
       abort() {},
@@ -266,7 +314,7 @@ export class ResponsePass {
     const { status, edit, hasBody } = this.#draft
     exchange.response = undefined
     const keeps = listener.needs?.responseHeaders === true
-    const body = hasBody ? chain.bytes : own.body
+    const body = status === 205 ? NO_CONTENT : hasBody ? chain.bytes : own.body
     sendOwnResponse(this.#client, exchange, { ...own, status, body }, edit, keeps)
   }
 }
@@ -281,6 +329,10 @@ function frame(head: ResponseHead, draft: ResponseDraft, chain: BodyChain, metho
   if (!mayHaveBody(draft.status, method)) {
     if (draft.hasBody || chain.isChanged) head.length = -1
     head.framing = 'none'
+  } else if (!draft.hasBody || draft.status === 205) {
+    // It has no content (RFC 9110 §15.3.6), or had none as another status: that must be said.
+    head.length = 0
+    head.framing = 'none'
   } else if (chain.isWhole && chain.trailers === undefined) {
     head.length = chain.size
     head.framing = chain.size === 0 ? 'none' : 'length'
@@ -288,4 +340,19 @@ function frame(head: ResponseHead, draft: ResponseDraft, chain: BodyChain, metho
     head.length = -1
     head.framing = 'chunked'
   }
+}
+
+/** What policies change in a head that is not the response: 103, or 101. Undefined: nothing. */
+export function changedHead(
+  { exchange }: RespondedRequest,
+  parts: readonly PlacedPart[],
+  { status, fields }: ResponseHead,
+): HeaderEdit | undefined {
+  if (!parts.some(({ otherHead }) => otherHead !== undefined)) return undefined
+  const headers = new Http1Headers(fields)
+  const draft = new ResponseDraft(status, headers, exchange.responseEdit, { hasBody: false })
+  exchange.response = new DraftAttributes(draft)
+  for (const { otherHead } of parts) otherHead?.(exchange, draft)
+  exchange.response = undefined
+  return draft.edit
 }

@@ -32,6 +32,7 @@ describe('buffer', () => {
     const limits = (mode: string) =>
       ['request', 'response'].map((at) => `${at}: { maxBytes: 5, failureMode: ${mode} }`).join()
     gateway = await startWhole(`gateways: { default: { port: ${port} } }
+frontendPolicies: { http: { maxBufferSize: 1000 } }
 routes:
 - name: open
   matches: [{ path: { pathPrefix: /open } }]
@@ -40,6 +41,10 @@ routes:
 - name: denied
   matches: [{ path: { pathPrefix: /denied } }]
   policies: { buffer: { request: {} }, authorization: { rules: [{ deny: 'true' }] } }
+  backends: [{ host: 127.0.0.1:${upstream.port} }]
+- name: rule
+  matches: [{ path: { pathPrefix: /rule } }]
+  policies: { authorization: { rules: [{ deny: "string(request.body) == 'a'" }] } }
   backends: [{ host: 127.0.0.1:${upstream.port} }]
 - name: closed
   policies: { buffer: { ${limits('FailClosed')} } }
@@ -73,6 +78,17 @@ routes:
     const text = await ask('POST /', 'content-length: 6\r\n\r\nabcdef')
     assert.match(text, /^HTTP\/1\.1 413 /)
     assert.equal(upstream.received.join(''), '')
+  })
+
+  it('tells a client that waits not to send what is longer', async () => {
+    for (const path of ['/', '/rule']) {
+      const long = path === '/' ? 6 : 2_000
+      const text = await ask(
+        `POST ${path}`,
+        `expect: 100-continue\r\ncontent-length: ${long}\r\n\r\n`,
+      )
+      assert.match(text, /^HTTP\/1\.1 413 /)
+    }
   })
 
   it('holds nothing of a request that is denied', async () => {

@@ -152,7 +152,7 @@ describe('conditions', () => {
   const messagesOf = (policies: string) => {
     const text = `gateways: { default: { port: 8080 } }\nroutes:\n- name: r\n  policies: ${policies}\n  backends: [{ host: 'a:80' }]\n`
     const { diagnostics } = loadText(text, 'gateway.yaml', { environment: {} }).result
-    return diagnostics.map(({ code, message }) => `${code} ${message}`)
+    return diagnostics.map(({ code, message, hint }) => `${code} ${message} ${hint}`)
   }
 
   for (const [policies, message] of [
@@ -172,6 +172,14 @@ describe('conditions', () => {
       /`unit` is missing/,
     ],
     ['{ directResponse: { conditional: [{ condition: "1", status: 200 }] } }', /PC0109/],
+    [
+      '{ localRateLimit: { conditional: [{ request: 1, unit: Seconds }] } }',
+      /^PC0210 unknown field `request` did you mean `requests`\?$/,
+    ],
+    [
+      "{ extAuthz: { conditional: [{ host: 'a:1', conditional: [] }] } }",
+      /^PC0210 unknown field `conditional` did you mean `condition`\?$/,
+    ],
   ] as const) {
     it(`${policies}: ${message.source}`, () => {
       assert.match(messagesOf(policies).join('\n'), message)

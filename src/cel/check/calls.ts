@@ -186,6 +186,9 @@ function reportConstant(checker: Checker, at: { start: number; end: number }): v
   checker.report('PC0112', at, `${failure.reason}${detail}`)
 }
 
+/** What filterKeys and mapValues put around their map: ../syntax/macros.ts. */
+const ONLY_MAP = '@onlyMap'
+
 function reportMismatch(
   checker: Checker,
   call: Call,
@@ -200,6 +203,11 @@ function reportMismatch(
     return
   }
   const given = args.map((arg) => showType(checker.types.resolve(arg.type))).join(', ')
+  if (name === ONLY_MAP) {
+    const hint = 'for a list, use list.filter(x, …) or list.map(x, …)'
+    checker.report('PC0106', call, `a map is required, found ${given}`, hint)
+    return
+  }
   const shapes = overloads.map((overload) => signature(name, overload))
   const hint =
     receiverHint(name, args[0]) ?? `expected ${[...new Set(shapes)].slice(0, 4).join(' or ')}`

@@ -27,6 +27,13 @@ const FUNCTIONS: ReadonlyMap<string, string> = new Map(
     'use list.all(x, x == …)': 'every all forAll allMatch',
     'use list.filter(x, x == …)': 'filter where',
     'use list.map(x, x + …)': 'map',
+    'use map.filterKeys(k, k == …)': 'filterKeys',
+    'use map.mapValues(v, …)': 'mapValues',
+    'use map.transformMap(k, v, …)': 'transformMap',
+    'use list.transformList(i, x, …)': 'transformList',
+    'use value.with(x, …)': 'with',
+    'use cel.bind(x, value, …)': 'bind',
+    'use list.sortBy(x, …)': 'sortBy',
     'use size(x)': 'len length count',
     "use text.startsWith('…')": 'hasPrefix beginsWith',
     "use text.endsWith('…')": 'hasSuffix',
@@ -54,7 +61,10 @@ export function functionHint(name: string): string | undefined {
 
 /** Calls whose arguments have variables of their own, which are not worth a complaint each. */
 const LOOPS = new Set(
-  'any some every forall exists all filter where map anymatch allmatch exists_one'.split(' '),
+  (
+    'any some every forall exists all filter where map anymatch allmatch exists_one ' +
+    'filterkeys mapvalues transformmap transformlist with bind sortby'
+  ).split(' '),
 )
 
 /** As a method, or as a function whose first argument is the list: `exists(list, x, …)`. */

@@ -1,4 +1,5 @@
 import type { Comprehension, Macro } from '../syntax/ast.ts'
+import { ENTRY_VALUE } from '../syntax/macros.ts'
 import type { Checker } from './check.ts'
 import { rangeTypes } from './shapes.ts'
 import type { LocalTerm, Term } from './term.ts'
@@ -16,7 +17,8 @@ export function checkLoop(checker: Checker, expr: Comprehension): Term {
   const trust = { known: isTrusted, declared: isTrusted }
   return checker.scoped(expr.first, firstType, trust, expr, (first) => {
     const inner = (second: LocalTerm | undefined): Term => {
-      const filter = expr.filter === undefined ? undefined : checker.condition(expr.filter, macro)
+      const tested = expr.second === ENTRY_VALUE ? 'filterKeys' : macro
+      const filter = expr.filter && checker.condition(expr.filter, tested)
       const body = TESTS.has(macro) ? checker.condition(expr.body, macro) : checker.check(expr.body)
       const type = resultType(checker, macro, firstType, range, body)
       return { kind: 'loop', macro, range, first, second, filter, body, type, start, end }

@@ -143,7 +143,8 @@ function sortBy(call: Call, target: Expr, complain: Complain): Expr | undefined 
 }
 
 const ENTRY_KEY = '@key'
-const ENTRY_VALUE = '@value'
+/** The second variable of `filterKeys`, which nobody wrote. */
+export const ENTRY_VALUE = '@value'
 
 /** `map.mapValues(v, expr)`: the same keys, each with what the expression makes of its value. */
 function mapValues(call: Call, target: Expr, complain: Complain): Expr | undefined {

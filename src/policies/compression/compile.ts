@@ -18,9 +18,11 @@ export function compileCompression([{ value }]: Attachments<Compression>): Part 
   const concerns = (draft: ResponseDraft) => isCompressible(draft, isListed, minBytes)
   return {
     response: (exchange, draft) => {
-      if (draft.status === 304) weakenConfirmed(exchange, draft)
+      const isConfirmed = draft.status === 304
+      if (isConfirmed) weakenConfirmed(exchange, draft)
       // A cache must know that others get other bytes, also where this client gets these.
-      else if (concerns(draft) && !variesByCoding(draft.headers)) draft.change(VARY)
+      const isVaried = isConfirmed ? mayBeCompressed(draft, isListed) : concerns(draft)
+      if (isVaried && !variesByCoding(draft.headers)) draft.change(VARY)
       return undefined
     },
     responseBody: {
@@ -74,6 +76,15 @@ function encoded(coding: Algorithm, etag: string | undefined): HeaderEdit {
     [...OF_THE_BYTES, 'content-encoding', ...(isStrong ? ['etag'] : [])],
     [['content-encoding', coding], ...(isStrong ? [['etag', `W/${etag}`] as const] : [])],
   )
+}
+
+/** RFC 9110 §15.4.5: 304 says by what the 200 would vary, and mostly not of what type that is. */
+function mayBeCompressed(
+  { headers }: ResponseDraft,
+  isListed: (contentType: string) => boolean,
+): boolean {
+  const type = headers.get('content-type')
+  return type === undefined || isListed(type)
 }
 
 /** The client has what was compressed: to it the response goes by the weak name. */

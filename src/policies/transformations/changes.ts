@@ -14,6 +14,8 @@ import type { Changes, Field } from './schema.ts'
 export interface Message {
   changeRequest(exchange: Exchange): void
   changeResponse(exchange: Exchange, draft: ResponseDraft): void
+  /** The headers alone. */
+  changeHead(exchange: Exchange, head: ResponseDraft): void
   /** Undefined where the body stays as it is. */
   readonly bodyOf: ((exchange: Exchange) => Uint8Array | undefined) | undefined
   /** An expression reads the body of the response. */
@@ -35,7 +37,7 @@ const ABOUT_THE_BYTES = [
   'content-digest',
   'repr-digest',
 ]
-const ABOUT_THE_RESPONSE = [...ABOUT_THE_BYTES, 'etag', 'accept-ranges']
+const ABOUT_THE_RESPONSE = [...ABOUT_THE_BYTES, 'etag', 'accept-ranges', 'content-range']
 
 export function compileChanges(
   { set, add, remove, body, metadata }: Changes,
@@ -91,14 +93,18 @@ export function compileChanges(
     },
     changeResponse(exchange, draft) {
       keep(exchange)
-      const isChanged = draft.hasBody && !isGrpc(draft.headers)
+      const isHead = exchange.request.method === 'HEAD' && draft.status !== 304
+      const isChanged = (draft.hasBody || isHead) && !isGrpc(draft.headers)
       const edit = editOf(exchange, isChanged ? ABOUT_THE_RESPONSE : [])
       const status = pseudo.map(({ evaluate }) => Number(evaluate(exchange) ?? Number.NaN))
       draft.change(edit)
+      // What is made of it is a whole.
+      if (isChanged && newBody !== undefined && draft.status === 206) draft.status = 200
       for (const code of status) {
         if (Number.isInteger(code) && code >= 200 && code <= 599) draft.status = code
       }
     },
+    changeHead: (exchange, head) => head.change(editOf(exchange, [])),
     bodyOf: newBody && ((exchange) => bytesOf(newBody(exchange))),
     readsBody,
   }
@@ -110,8 +116,16 @@ function isResponseBody({ variable, fields }: { variable: string; fields: readon
 
 /** RFC 9110 §5.5; null and what cannot be sent count as an error. */
 function textFor(value: Value | undefined): string | undefined {
-  const text = value === null ? undefined : textOf(value)
+  const text = textUnlessNull(value)
   return text !== undefined && isFieldValue(text) ? text : undefined
+}
+
+/** Undefined also where an optional holds nothing. */
+function textUnlessNull(value: Value | undefined): string | undefined {
+  const text = textOf(value)
+  return text === 'null' && typeof value === 'object' && !(value instanceof Uint8Array)
+    ? undefined
+    : text
 }
 
 function replaced({ name, evaluate }: Named, exchange: Exchange): HeaderEdit {
@@ -127,7 +141,7 @@ function further({ name, evaluate }: Named, exchange: Exchange): HeaderEdit {
 
 /** A line that cannot be written stays as it is. */
 function changeLine(exchange: Exchange, { name, evaluate }: Named): void {
-  const text = textOf(evaluate(exchange))
+  const text = textUnlessNull(evaluate(exchange))
   if (text === undefined) return
   if (name === ':authority') {
     if (/^([A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?$/.test(text)) exchange.host = text
@@ -146,7 +160,7 @@ const EMPTY = new Uint8Array()
 /** What fails leaves nothing, rather than what was to be replaced. */
 function bytesOf(value: Value | undefined): Uint8Array {
   if (value instanceof Uint8Array) return value
-  const text = value === null ? undefined : textOf(value)
+  const text = textUnlessNull(value)
   return text === undefined ? EMPTY : new TextEncoder().encode(text)
 }
 

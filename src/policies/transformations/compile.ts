@@ -28,8 +28,10 @@ export function compileTransformations(
   return {
     step: (exchange) => {
       const one = decide(exchange)
-      // What is compressed could not be read on the way back.
-      if (one?.response?.readsBody) exchange.requestEdit = exchange.requestEdit.with(AS_IT_IS)
+      const { response } = one ?? {}
+      // A part of what is changed would be another part, and might not be what is looked for.
+      if (response?.readsBody || response?.bodyOf)
+        exchange.requestEdit = exchange.requestEdit.with(response.readsBody ? AS_IT_IS : ALL_OF_IT)
       one?.request?.changeRequest(exchange)
       return undefined
     },
@@ -40,6 +42,8 @@ export function compileTransformations(
             choose(exchange)?.response?.changeResponse(exchange, draft)
             return undefined
           },
+          otherHead: (exchange: Exchange, head: ResponseDraft) =>
+            choose(exchange)?.response?.changeHead(exchange, head),
         }),
     ...(requests.some(({ bodyOf }) => bodyOf !== undefined)
       ? { requestBody: whole((exchange) => choose(exchange)?.request) }
@@ -50,12 +54,17 @@ export function compileTransformations(
   }
 }
 
-const AS_IT_IS = headerEdit({ set: [{ name: 'accept-encoding', value: 'identity' }] })
+const ALL_OF_IT = headerEdit({ remove: ['range', 'if-range'] })
+/** Nor compressed, so that it need not be decompressed to be read. */
+const AS_IT_IS = ALL_OF_IT.with(
+  headerEdit({ set: [{ name: 'accept-encoding', value: 'identity' }] }),
+)
 
 function whole(messageOf: (exchange: Exchange) => Message | undefined): WholePart {
   return {
     mode: 'whole',
     maxBytes: undefined,
+    isRead: true,
     whenLonger: 'reject',
     change: (_, exchange) => messageOf(exchange)?.bodyOf?.(exchange),
   }

@@ -107,7 +107,12 @@ function diagnoseUnion(
   const { value } = node
   const likely = issue.errors
     .filter((option) => !option.some((one) => one.path.length === 0 && isOfOtherType(one, value)))
-    .toSorted((a, b) => unknownKeysIn(a) - unknownKeysIn(b) || a.length - b.length)
+    .toSorted(
+      (a, b) =>
+        unknownKeysIn(a, isOwn) - unknownKeysIn(b, isOwn) ||
+        unknownKeysIn(a) - unknownKeysIn(b) ||
+        a.length - b.length,
+    )
   const [best] = likely
   if (best !== undefined) {
     const inner = best.map((one) => ({ ...one, path: [...issue.path, ...one.path] }) as Issue)
@@ -124,14 +129,20 @@ function diagnoseUnion(
   return [say(node, 'value', wrongType([...new Set(expected)], value))]
 }
 
+/** A form that knows the keys of the value itself was meant, whatever is wrong further in. */
+const isOwn = ({ path }: Issue) => path.length === 0
+
 /** What a form does not know is more telling than what it misses. */
-function unknownKeysIn(issues: readonly Issue[]): number {
-  return issues.reduce((sum, one) => {
+function unknownKeysIn(issues: readonly Issue[], counts = (_: Issue) => true): number {
+  return issues.filter(counts).reduce((sum, one) => {
     if (one.code === 'unrecognized_keys') return sum + one.keys.length
     if (one.code !== 'invalid_union') return sum
     const isOther = (inner: Issue) => inner.code === 'invalid_type' && inner.path.length === 0
     const likely = (one.errors as Issue[][]).filter((inner) => !inner.some(isOther))
-    return sum + (likely.length === 0 ? 0 : Math.min(...likely.map(unknownKeysIn)))
+    return (
+      sum +
+      (likely.length === 0 ? 0 : Math.min(...likely.map((inner) => unknownKeysIn(inner, counts))))
+    )
   }, 0)
 }
 

@@ -33,6 +33,8 @@ export class ResponseWriter implements Leaving {
   #head = ''
   #isChunked = false
   #hasBody = true
+  /** It ends with the connection, as for HTTP/1.0. */
+  #isOpenEnded = false
   /** Head and body of a short response, which leave when this turn of the event loop is over. */
   #deferred: Buffer | string = ''
   /** Whether the socket was given bytes as they came, which it may still need. */
@@ -49,6 +51,15 @@ export class ResponseWriter implements Leaving {
   get settled(): Socket {
     if (this.#deferred !== '') this.leave()
     return this.#socket
+  }
+
+  /** Ends the connection; a body that ends with it must not look as if it were whole. */
+  cut(): void {
+    const socket = this.settled
+    const isWhole = !this.isBegun || !this.#isOpenEnded
+    // Without its last alert, what came over TLS is known not to be whole.
+    if (isWhole || 'encrypted' in socket || socket.remoteAddress === undefined) socket.destroy()
+    else socket.resetAndDestroy()
   }
 
   /** Whether the client has something of it, so that no other response can take its place. */
@@ -99,6 +110,7 @@ export class ResponseWriter implements Leaving {
     const { framing } = head
     const isOpenEnded = framing === 'chunked' || framing === 'close'
     this.#isChunked = isOpenEnded && request.minor === 1
+    this.#isOpenEnded = isOpenEnded && !this.#isChunked
     this.#hasBody = framing !== 'none'
     if (this.#lowersNames) lowerNames(head.fields)
     this.#head = renderResponseHead(head, {
@@ -125,6 +137,7 @@ export class ResponseWriter implements Leaving {
   ): void {
     const isBodiless = status === 204 || status === 304 || status < 200
     this.#isChunked = false
+    this.#isOpenEnded = false
     this.#hasBody = method !== 'HEAD' && !isBodiless && body.length > 0
     this.#head = renderReplyHead(status, {
       framing: 'none',
@@ -141,7 +154,8 @@ export class ResponseWriter implements Leaving {
 
   /** Bytes of the body; with `asWire` they have their chunk framing. False: wait for drain. */
   write(bytes: Buffer, asWire: boolean, byteCount: number): boolean {
-    if (bytes.length === 0) return true
+    // What follows a head that announces no body would be read as the next response.
+    if (bytes.length === 0 || !this.#hasBody) return true
     this.bytesSent += byteCount
     if (this.#isChunked && !asWire) return this.#writeChunk(bytes)
     const head = this.#head

@@ -155,7 +155,7 @@ export class ServerConnection implements Downstream, Timed {
 
   abort(): void {
     this.#events.closing?.('upstream')
-    this.#response.settled.destroy()
+    this.#response.cut()
     this.#onClose('aborted')
   }
 
@@ -196,7 +196,7 @@ export class ServerConnection implements Downstream, Timed {
     else if (isExchange && !isWhole && !this.#response.isBegun)
       this.#unreadable(refusalOf(refuse('body-timeout')))
     else {
-      this.#response.settled.destroy()
+      this.#response.cut()
       this.#onClose(wasIdle ? 'idle' : isGone ? 'closed' : 'timeout')
     }
   }

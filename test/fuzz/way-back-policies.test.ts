@@ -1,0 +1,293 @@
+import assert from 'node:assert/strict'
+import { connect, type Socket } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { brotliDecompressSync, gunzipSync, gzipSync, zstdDecompressSync } from 'node:zlib'
+import fc from 'fast-check'
+import { free } from '../proxy/accepting.ts'
+import { type RawUpstream, startUpstream } from '../proxy/harness.ts'
+import { startWhole, type WholeGateway } from '../proxy/whole-gateway.ts'
+import { fuzz } from './runs.ts'
+
+/**
+ * Policies on the way back, as a file has them, between a backend that frames, codes and breaks off
+ * its responses in every way and a client that reads bytes. The next response on the connection must
+ * be the next response, a body must be what the policies make of it, and what is cut off must never
+ * look whole.
+ */
+
+const BODY = `transformations: { response: { body: "'<' + string(response.body) + '>'", remove: [x-gone] } }`
+const BUFFER = 'buffer: { response: { maxBytes: 9000 } }'
+const COMPRESSION = 'compression: { minBytes: 1 }'
+const STATUS = `transformations: { response: { set: { ':status': "int(request.headers['x-status'])" } } }`
+
+const POLICIES = {
+  headers: 'transformations: { response: { set: { x-b: "1" }, remove: [x-gone] } }',
+  compression: COMPRESSION,
+  body: BODY,
+  buffer: BUFFER,
+  status: STATUS,
+  'buffer-status': `${BUFFER}, ${STATUS}`,
+  'compression-status': `${COMPRESSION}, ${STATUS}`,
+  all: `${BODY}, ${BUFFER}, ${COMPRESSION}`,
+} as const
+type Name = keyof typeof POLICIES
+
+interface Script {
+  readonly route: Name
+  readonly version: '1.0' | '1.1'
+  readonly method: 'GET' | 'HEAD' | 'POST'
+  readonly accept: string
+  readonly status: number
+  readonly becomes: number
+  readonly framing: 'length' | 'chunked' | 'close'
+  readonly body: string
+  readonly isCoded: boolean
+  readonly isCut: boolean
+  readonly trailers: boolean
+  readonly early: boolean
+  /** Bytes between two turns of the backend. */
+  readonly piece: number
+}
+
+const scripts: fc.Arbitrary<Script> = fc.record({
+  route: fc.constantFrom(...(Object.keys(POLICIES) as Name[])),
+  version: fc.constantFrom('1.0', '1.1', '1.1', '1.1'),
+  method: fc.constantFrom('GET', 'GET', 'GET', 'HEAD', 'POST'),
+  accept: fc.constantFrom('', 'gzip', 'br;q=0.1, *;q=0', 'zstd, gzip;q=0.9', 'identity', '*'),
+  status: fc.constantFrom(200, 200, 200, 204, 304, 404, 500, 206),
+  becomes: fc.constantFrom(200, 201, 204, 205, 304, 418),
+  framing: fc.constantFrom('length', 'chunked', 'close'),
+  body: fc.oneof(
+    fc.constant(''),
+    fc.constant('HTTP/1.1 299 Smuggled\r\ncontent-length: 0\r\n\r\n'),
+    fc.string({ unit: fc.constantFrom(...'ab\r\n0'), maxLength: 60 }),
+    fc.nat(8_000).map((length) => 'abc'.repeat(length / 3)),
+  ),
+  isCoded: fc.boolean(),
+  isCut: fc.constantFrom(false, false, false, true),
+  trailers: fc.boolean(),
+  early: fc.boolean(),
+  piece: fc.constantFrom(1, 7, 100, 1 << 20),
+})
+
+const mayHaveBody = (status: number, method: string) =>
+  method !== 'HEAD' && status !== 204 && status !== 304
+
+/** What the backend writes; `undefined` at the end: it closes. */
+function written(script: Script): { text: string; closes: boolean } {
+  const { method, status, framing, isCoded, isCut, trailers, early } = script
+  const content = isCoded ? gzipSync(script.body).toString('latin1') : script.body
+  const hasBody = mayHaveBody(status, method)
+  const fields = [
+    'content-type: text/plain',
+    'x-gone: 1',
+    ...(isCoded ? ['content-encoding: gzip'] : []),
+    ...(framing === 'length' && status !== 204 ? [`content-length: ${content.length}`] : []),
+    ...(framing === 'chunked' && hasBody ? ['transfer-encoding: chunked'] : []),
+    ...(framing === 'close' ? ['connection: close'] : []),
+  ]
+  const head = `HTTP/1.1 ${status} X\r\n${fields.join('\r\n')}\r\n\r\n`
+  const chunks = content === '' ? '' : `${content.length.toString(16)};a=b\r\n${content}\r\n`
+  const last = `0\r\n${trailers ? 'x-gone: 1\r\nx-sum: 1\r\n' : ''}\r\n`
+  const body = !hasBody ? '' : framing === 'chunked' ? chunks + last : content
+  const all = `${early ? 'HTTP/1.1 103 E\r\nx-gone: 1\r\n\r\n' : ''}${head}${body}`
+  const cut = isBroken(script) ? all.slice(0, -1) : all
+  return { text: cut, closes: isCut || framing === 'close' }
+}
+
+/** Whether something of the body is missing, and the client could know. */
+function isBroken({ isCut, framing, method, status, body, isCoded }: Script): boolean {
+  if (!isCut || framing === 'close' || !mayHaveBody(status, method)) return false
+  return framing === 'chunked' || body !== '' || isCoded
+}
+
+interface Expected {
+  readonly status: number
+  /** Decoded; undefined: it must not look whole. */
+  readonly body: string | undefined
+}
+
+function expected(script: Script): Expected {
+  const { route, method, status, becomes } = script
+  const isBody = route === 'body' || route === 'all'
+  const isWhole = isBody || route.startsWith('buffer')
+  const changed = route.endsWith('status') ? becomes : isBody && status === 206 ? 200 : status
+  if (isBroken(script) && isWhole) {
+    // The gateway's own, which meets the policies, too.
+    const own = route.endsWith('status') ? becomes : 502
+    return { status: own, body: mayHaveBody(own, method) && own !== 205 ? 'Bad Gateway' : '' }
+  }
+  if (!mayHaveBody(changed, method) || changed === 205) return { status: changed, body: '' }
+  if (!mayHaveBody(status, method)) return { status: changed, body: '' }
+  if (isBroken(script)) return { status: changed, body: undefined }
+  return { status: changed, body: isBody ? `<${script.body}>` : script.body }
+}
+
+interface Read {
+  readonly status: number
+  readonly fields: ReadonlyMap<string, string>
+  readonly body: Buffer
+  readonly trailers: string
+  readonly rest: Buffer
+}
+
+/** RFC 9112 §6, strictly; undefined: it is not whole. `isEnded`: the connection was closed well. */
+function readResponse(bytes: Buffer, method: string, isEnded: boolean): Read | undefined {
+  const end = bytes.indexOf('\r\n\r\n')
+  if (end < 0) return undefined
+  const [line = '', ...lines] = bytes.toString('latin1', 0, end).split('\r\n')
+  assert.match(line, /^HTTP\/1\.1 [1-5]\d\d [ -~]*$/)
+  const status = Number(line.slice(9, 12))
+  const fields = new Map(lines.map((one) => one.split(': ', 2) as [string, string]))
+  const after = bytes.subarray(end + 4)
+  const none = { status, fields, trailers: '' }
+  if (status < 200 || !mayHaveBody(status, method))
+    return { ...none, body: Buffer.alloc(0), rest: after }
+  if (fields.get('transfer-encoding') === 'chunked') {
+    assert.ok(!fields.has('content-length'))
+    const pieces: Buffer[] = []
+    for (let at = 0; ; ) {
+      const lineEnd = after.indexOf('\r\n', at)
+      if (lineEnd < 0) return undefined
+      const size = after.toString('latin1', at, lineEnd)
+      assert.match(size, /^[0-9a-f]+$/)
+      const length = Number.parseInt(size, 16)
+      at = lineEnd + 2
+      if (length === 0) {
+        const tail = after.toString('latin1', at - 2)
+        const stop = tail.indexOf('\r\n\r\n')
+        if (stop < 0) return undefined
+        const trailers = tail.slice(2, stop)
+        const rest = after.subarray(at + stop + 2)
+        return { ...none, trailers, body: Buffer.concat(pieces), rest }
+      }
+      if (after.length < at + length + 2) return undefined
+      assert.equal(after.toString('latin1', at + length, at + length + 2), '\r\n')
+      pieces.push(after.subarray(at, at + length))
+      at += length + 2
+    }
+  }
+  const length = fields.get('content-length')
+  if (length === undefined)
+    return isEnded ? { ...none, body: after, rest: Buffer.alloc(0) } : undefined
+  if (after.length < Number(length)) return undefined
+  return { ...none, body: after.subarray(0, Number(length)), rest: after.subarray(Number(length)) }
+}
+
+function decoded({ body, fields }: Read): string {
+  switch (fields.get('content-encoding')) {
+    case 'gzip':
+      return gunzipSync(body).toString('latin1')
+    case 'br':
+      return brotliDecompressSync(body).toString('latin1')
+    case 'zstd':
+      return zstdDecompressSync(body).toString('latin1')
+    default:
+      assert.equal(fields.get('content-encoding'), undefined)
+      return body.toString('latin1')
+  }
+}
+
+describe('policies on the way back', () => {
+  let upstream: RawUpstream
+  let gateway: WholeGateway
+  let port: number
+
+  const respond = async (socket: Socket, request: string) => {
+    const script: Script = JSON.parse(/^x-script: (.*)\r$/im.exec(request)?.[1] ?? assert.fail())
+    const { text, closes } = written(script)
+    for (let at = 0; at < text.length; at += script.piece) {
+      socket.write(text.slice(at, at + script.piece), 'latin1')
+      if (at < 20 * script.piece) await turn()
+      else {
+        socket.write(text.slice(at + script.piece), 'latin1')
+        break
+      }
+    }
+    if (closes) socket.end()
+  }
+
+  before(async () => {
+    upstream = await startUpstream((text, socket) => {
+      if (text.startsWith('GET /next'))
+        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nnext')
+      else if (text.includes('\r\n\r\n')) void respond(socket, text)
+    })
+    port = await free()
+    const routes = Object.entries(POLICIES).map(
+      ([name, policies]) =>
+        `- name: ${name}\n  matches: [{ path: { exact: /${name} } }]\n  policies: { ${policies} }\n` +
+        `  backends: [{ host: 127.0.0.1:${upstream.port} }]\n`,
+    )
+    gateway = await startWhole(
+      `gateways: { default: { port: ${port} } }\nroutes:\n${routes.join('')}` +
+        `- name: next\n  backends: [{ host: 127.0.0.1:${upstream.port} }]\n`,
+    )
+  })
+
+  after(async () => {
+    await gateway.stop()
+    upstream.close()
+  })
+
+  /** The request and one behind it on the same connection; `isEnded`: not by a reset. */
+  const ask = ({ route, version, method, accept, becomes, ...rest }: Script) =>
+    new Promise<{ bytes: Buffer; isEnded: boolean }>((resolve) => {
+      const socket = connect({ port, host: '127.0.0.1' })
+      const pieces: Buffer[] = []
+      let isEnded = false
+      socket.on('data', (bytes: Buffer) => pieces.push(bytes))
+      socket.on('end', () => {
+        isEnded = true
+      })
+      socket.on('error', () => {})
+      socket.on('close', () => resolve({ bytes: Buffer.concat(pieces), isEnded }))
+      const script = JSON.stringify({ route, version, method, accept, becomes, ...rest })
+      const fields = `host: x\r\nx-status: ${becomes}\r\nx-script: ${script}\r\nte: trailers\r\n`
+      const asked = accept === '' ? '' : `accept-encoding: ${accept}\r\n`
+      const own = method === 'POST' ? 'content-length: 2\r\n\r\nhi' : '\r\n'
+      const second = 'GET /next HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'
+      const option = version === '1.0' ? 'connection: keep-alive\r\n' : 'connection: te\r\n'
+      socket.write(
+        `${method} /${route} HTTP/${version}\r\n${fields}${option}${asked}${own}${second}`,
+      )
+    })
+
+  it('send what they make of a response, and the next one behind it', async () => {
+    await fc.assert(
+      fc.asyncProperty(scripts, async (script) => {
+        const { bytes, isEnded } = await ask(script)
+        const isRemoved = POLICIES[script.route].includes('x-gone')
+        let own = readResponse(bytes, script.method, isEnded)
+        while (own !== undefined && own.status < 200) {
+          assert.notEqual(own.fields.has('x-gone'), isRemoved)
+          own = readResponse(own.rest, script.method, isEnded)
+        }
+        const { status, body } = expected(script)
+        if (body === undefined) {
+          assert.equal(own, undefined, 'it looks whole')
+          return
+        }
+        assert.ok(own !== undefined, JSON.stringify(bytes.toString('latin1')))
+        assert.equal(own.status, status)
+        const text = own.body.length === 0 ? '' : decoded(own)
+        if (body === 'Bad Gateway') assert.match(text, /^<?Bad Gateway\n/)
+        else assert.equal(text, body)
+        if (isRemoved) {
+          assert.ok(!own.fields.has('x-gone'))
+          assert.doesNotMatch(own.trailers, /x-gone/)
+        }
+        if (own.rest.length === 0) {
+          // Only where the end of the connection is the end of the body.
+          assert.ok(own.fields.get('connection') === 'close', 'the next response is missing')
+          return
+        }
+        const next = readResponse(own.rest, 'GET', isEnded)
+        assert.deepEqual([next?.status, next?.body.toString()], [200, 'next'])
+        assert.equal(next?.rest.length, 0)
+      }),
+      fuzz(1, 200),
+    )
+  })
+})
