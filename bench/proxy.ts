@@ -11,6 +11,8 @@ import type { Report } from './report.ts'
 /** Rounds of the main load; 25 for figures to quote. */
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9)
 const FEW = 3
+/** Rounds of latency: one interruption of the machine is a slow percent of a slice. */
+const LATENCY = 7
 
 /** The whole gateway against nginx, HAProxy and Envoy, in one interleaved run. */
 export function proxy(): Promise<Report> {
@@ -27,7 +29,7 @@ export function proxy(): Promise<Report> {
     const parts = [
       ...(tools ? [await benchTraffic(field, tools, ROUNDS)] : []),
       ...(tools ? [await benchCollections(field, tools.wrk, bundle ?? SOURCE)] : []),
-      await benchLatency(field, FEW),
+      await benchLatency(field, LATENCY),
       await benchLife(field, bundle, FEW),
     ]
     return {
