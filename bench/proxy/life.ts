@@ -172,12 +172,12 @@ async function launch(
 }
 
 function isReady(port: number): Promise<boolean> {
-  return new Promise((answer) => {
+  return new Promise((resolve) => {
     const options = { host: '127.0.0.1', port, path: '/healthz/ready', agent: false }
     get(options, (response) => {
       response.resume()
-      answer(response.statusCode === 200)
-    }).once('error', () => answer(false))
+      resolve(response.statusCode === 200)
+    }).once('error', () => resolve(false))
   })
 }
 

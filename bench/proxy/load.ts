@@ -99,7 +99,7 @@ export interface SteadyLoad {
 
 /** What it answers; latencies in milliseconds. */
 export interface Steadiness {
-  readonly answered: number
+  readonly responses: number
   readonly failed: number
   readonly p50: number
   readonly p99: number

@@ -24,11 +24,11 @@ async function statusFor(bound: string, host: string, isPrivate = false): Promis
   )) as Server
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
   socket.write(`GET /secret HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`)
-  let answer = ''
-  socket.on('data', (bytes) => (answer += bytes))
+  let response = ''
+  socket.on('data', (bytes) => (response += bytes))
   await once(socket, 'close')
   server.close()
-  return answer.slice(9, 12)
+  return response.slice(9, 12)
 }
 
 describe('a server for operators', () => {
@@ -66,9 +66,9 @@ describe('a server for operators', () => {
     const { port } = server.address() as AddressInfo
     const seen: number[] = []
     for (const path of ['/now', '/later', '/fine']) {
-      const answer = await fetch(`http://127.0.0.1:${port}${path}`)
-      await answer.text()
-      seen.push(answer.status)
+      const response = await fetch(`http://127.0.0.1:${port}${path}`)
+      await response.text()
+      seen.push(response.status)
     }
     server.close()
     server.closeAllConnections()

@@ -170,9 +170,9 @@ describe('portcullis explain', () => {
     ],
   ] as const) {
     it(`tells ${what}`, async () => {
-      const { code: answer, out } = await explain(...args)
+      const { code: exitCode, out } = await explain(...args)
       assert.match(out, verdict)
-      assert.equal(answer, code)
+      assert.equal(exitCode, code)
     })
   }
 

@@ -32,12 +32,12 @@ describe('ports', () => {
     await listeners.swap(programOf([httpListener(one, upstream), httpListener(two, upstream)]))
     const stays = connect(one, '127.0.0.1')
     const goes = connect(two, '127.0.0.1')
-    await Promise.all([answered(stays), answered(goes)])
+    await Promise.all([responded(stays), responded(goes)])
     const gone = once(goes, 'close')
     goes.resume()
     await listeners.swap(programOf([httpListener(one, upstream), httpListener(three, upstream)]))
     await gone
-    await answered(stays)
+    await responded(stays)
     stays.destroy()
     assert.match(await exchange(three, GET, 'hello'), /^HTTP\/1.1 200/)
     await assert.rejects(once(connect(two, '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' })
@@ -84,7 +84,7 @@ describe('ports', () => {
     const port = await free()
     await listeners.swap(programOf([httpListener(port, upstream)]))
     const idle = connect(port, '127.0.0.1')
-    await answered(idle)
+    await responded(idle)
     const release = hold()
     const busy = connect(port, '127.0.0.1')
     let text = ''
@@ -106,7 +106,7 @@ describe('ports', () => {
     const port = await free()
     await listeners.swap(programOf([httpListener(port, upstream)]))
     const idle = connect(port, '127.0.0.1')
-    await answered(idle)
+    await responded(idle)
     let text = ''
     idle.on('data', (data) => (text += data))
     const closed = once(idle, 'close')
@@ -135,7 +135,7 @@ describe('ports', () => {
   })
 })
 
-async function answered(socket: ReturnType<typeof connect>): Promise<void> {
+async function responded(socket: ReturnType<typeof connect>): Promise<void> {
   socket.write(GET)
   let text = ''
   await new Promise<void>((resolve) => {

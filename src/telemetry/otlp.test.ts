@@ -37,7 +37,7 @@ interface Received {
   readonly body: Buffer
 }
 
-interface Answer {
+interface CollectorResponse {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Uint8Array | string
@@ -46,7 +46,7 @@ interface Answer {
 /** A collector that responses in turn, the last response for ever; `hang` is none at all. */
 async function collector(
   t: TestContext,
-  responses: readonly (Answer | 'hang')[] = [{ status: 200 }],
+  responses: readonly (CollectorResponse | 'hang')[] = [{ status: 200 }],
 ) {
   const received: Received[] = []
   let whenReceived = () => {}
@@ -54,11 +54,11 @@ async function collector(
     const chunks: Buffer[] = []
     request.on('data', (chunk) => chunks.push(chunk))
     request.on('end', () => {
-      const answer = responses[Math.min(received.length, responses.length - 1)]
+      const reply = responses[Math.min(received.length, responses.length - 1)]
       received.push({ headers: request.headers, body: Buffer.concat(chunks) })
       whenReceived()
-      if (answer === 'hang' || answer === undefined) return
-      response.writeHead(answer.status, answer.headers).end(answer.body)
+      if (reply === 'hang' || reply === undefined) return
+      response.writeHead(reply.status, reply.headers).end(reply.body)
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -153,7 +153,7 @@ describe('a collector that', () => {
     await stopped()
   })
 
-  for (const [name, answer, why, detail] of [
+  for (const [name, response, why, detail] of [
     ['answers 400 is not asked again', { status: 400 }, 'refused', 'status 400'],
     ['answers 500 is not asked again', { status: 500 }, 'refused', 'status 500'],
     [
@@ -172,10 +172,10 @@ describe('a collector that', () => {
     ],
   ] as const) {
     it(name, async (t) => {
-      const { url, received } = await collector(t, [answer])
+      const { url, received } = await collector(t, [response])
       const lost = Promise.withResolvers<readonly [number, OtlpLoss, string]>()
       const { exporter } = exporterTo(url, {
-        send: createOtlpSend({ url, timeout: answer === 'hang' ? 20 : 10_000 }),
+        send: createOtlpSend({ url, timeout: response === 'hang' ? 20 : 10_000 }),
         attempts: 3,
         whenLost: (...loss) => lost.resolve(loss),
       })

@@ -363,8 +363,8 @@ describe('faults', () => {
   })
 
   it('an endpoint that closes after each response costs connections, not requests', async () => {
-    const answer = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
-    const server = await serve((socket) => socket.once('data', () => socket.end(answer)))
+    const response = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
+    const server = await serve((socket) => socket.once('data', () => socket.end(response)))
     const pool = poolOf(server.port, { max: 4 })
     const all = await Promise.all(Array.from({ length: 40 }, () => ask(pool)))
     assert.deepEqual([...new Set(all)], [200])

@@ -35,7 +35,7 @@ export interface AuditEvent {
 }
 
 /** What the API server answered. */
-export interface Answer {
+export interface ApiResponse {
   readonly status: number
   readonly body: KubernetesObject & { readonly message?: string }
 }
@@ -123,7 +123,7 @@ export class Cluster {
     path: string,
     body?: unknown,
     contentType = 'application/json',
-  ): Promise<Answer> {
+  ): Promise<ApiResponse> {
     return new Promise((resolve, reject) => {
       const headers = body === undefined ? {} : { 'content-type': contentType }
       const { hostname, port } = this.#server
@@ -264,7 +264,7 @@ interface BalancerStatus {
 }
 
 /** Some answers of the API server are plain text. */
-function parseJson(text: string): Answer['body'] {
+function parseJson(text: string): ApiResponse['body'] {
   try {
     return JSON.parse(text)
   } catch {

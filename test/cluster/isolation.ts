@@ -216,7 +216,7 @@ export function describeIsolation(planeHere: () => Plane): void {
       ])
 
     it('the API server takes no target in another namespace', async () => {
-      const answer = await plane.cluster.ask(
+      const response = await plane.cluster.ask(
         'POST',
         `${PORTCULLIS_API}/namespaces/shop/proxypolicies?fieldValidation=Strict`,
         policyOf('cross', {
@@ -224,8 +224,8 @@ export function describeIsolation(planeHere: () => Plane): void {
           traffic: { authorization: allowAll },
         }),
       )
-      assert.equal(answer.status, 400, JSON.stringify(answer.body))
-      assert.match(answer.body.message ?? '', /unknown field/)
+      assert.equal(response.status, 400, JSON.stringify(response.body))
+      assert.match(response.body.message ?? '', /unknown field/)
     })
 
     it('a grant of apps lets in, and its end ends it', async () => {

@@ -16,8 +16,8 @@ const NEW = '127.0.0.2'
 
 /** A server that says at which address it was reached. */
 async function serve(version: '1' | '2', address: string, port: number) {
-  const answer = (_: unknown, response: { end(text: string): void }) => response.end(address)
-  const server = (version === '1' ? createServer(answer) : createHttp2Server(answer)) as Server
+  const handler = (_: unknown, response: { end(text: string): void }) => response.end(address)
+  const server = (version === '1' ? createServer(handler) : createHttp2Server(handler)) as Server
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)

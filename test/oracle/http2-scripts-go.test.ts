@@ -148,12 +148,12 @@ function problemOfResponses({ seen }: GoOutcome, expected: readonly Expected[]):
   return ''
 }
 
-function responseAsGo({ answer }: Expected): string {
-  const isBodiless = answer.status === 204 || answer.status === 304
-  const body = isBodiless ? '' : answer.body.join('')
-  const hasLength = answer.hasLength && answer.body.length > 0 && !isBodiless
-  const lines = answer.fields.map(([name, value]) => `${name}: ${value}`)
+function responseAsGo({ response }: Expected): string {
+  const isBodiless = response.status === 204 || response.status === 304
+  const body = isBodiless ? '' : response.body.join('')
+  const hasLength = response.hasLength && response.body.length > 0 && !isBodiless
+  const lines = response.fields.map(([name, value]) => `${name}: ${value}`)
   if (hasLength) lines.push(`content-length: ${body.length}`)
-  const late = isBodiless ? [] : answer.trailers.map(([name, value]) => `${name}: ${value}`)
-  return JSON.stringify([answer.status, lines.toSorted(), body, late.toSorted()])
+  const late = isBodiless ? [] : response.trailers.map(([name, value]) => `${name}: ${value}`)
+  return JSON.stringify([response.status, lines.toSorted(), body, late.toSorted()])
 }

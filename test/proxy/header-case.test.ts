@@ -5,7 +5,7 @@ import { exchange, type RawUpstream, startUpstream } from './harness.ts'
 import { clientOf } from './http2-peers.ts'
 import { startWhole, type WholeGateway } from './whole-gateway.ts'
 
-const ANSWER =
+const RESPONSE =
   'HTTP/1.1 200 OK\r\nX-Answer: Aa\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n' +
   '2\r\nhi\r\n0\r\nX-Sum: Ss\r\n\r\n'
 const UPGRADED = 'HTTP/1.1 101 Ok\r\nX-Answer: Aa\r\nConnection: Upgrade\r\nUpgrade: Chat\r\n\r\n'
@@ -50,7 +50,8 @@ for (const [headerCase, written] of [
     before(async () => {
       upstream = await startUpstream((text, socket) => {
         if (/\r\nUpgrade:|\r\nupgrade:/.test(text)) socket.write(UPGRADED)
-        else if (/0\r\n(?:.+\r\n)?\r\n$|^GET .*\r\n\r\n$/s.test(text)) socket.write(EARLY + ANSWER)
+        else if (/0\r\n(?:.+\r\n)?\r\n$|^GET .*\r\n\r\n$/s.test(text))
+          socket.write(EARLY + RESPONSE)
       })
       port = await free()
       const setting = headerCase === undefined ? '' : `, http1HeaderCase: ${headerCase}`
@@ -75,13 +76,13 @@ routes:
       await gateway.stop()
     })
 
-    for (const [what, request, end, sent, answered] of CASES) {
+    for (const [what, request, end, sent, received] of CASES) {
       it(what, async () => {
         upstream.received.fill('')
         const text = await exchange(port, request, new RegExp(`${end}(?:\r\n)*$`, 'i'))
         const got = upstream.received.join('')
         for (const line of sent) assert.ok(got.includes(`\r\n${written(line)}\r\n`), got)
-        for (const line of answered) assert.ok(text.includes(`\r\n${written(line)}\r\n`), text)
+        for (const line of received) assert.ok(text.includes(`\r\n${written(line)}\r\n`), text)
       })
     }
 

@@ -13,8 +13,8 @@ const GET = 'GET /a HTTP/1.1\r\nhost: x\r\n\r\n'
 const opened: { close: () => unknown }[] = []
 after(() => Promise.all(opened.map((own) => own.close())))
 
-async function through(answer: string, options?: Parameters<typeof startGateway>[1]) {
-  const upstream = await startEcho(answer)
+async function through(response: string, options?: Parameters<typeof startGateway>[1]) {
+  const upstream = await startEcho(response)
   const gateway = await startGateway(upstream.port, options)
   opened.push(upstream, gateway)
   return { upstream, gateway }
@@ -79,7 +79,7 @@ describe('requests and answers', () => {
     assert.match(got, /path \/1/)
   })
 
-  for (const [title, request, answer, expected] of [
+  for (const [title, request, response, expected] of [
     [
       'HEAD has a length and no body',
       'HEAD / HTTP/1.1\r\nhost: x\r\n\r\n',
@@ -142,7 +142,7 @@ describe('requests and answers', () => {
     ],
   ] as const) {
     it(title, async () => {
-      const { gateway } = await through(answer)
+      const { gateway } = await through(response)
       const last = expected.slice(-7)
       const text = await exchange(gateway.port, request, new RegExp(`${RegExp.escape(last)}$`))
       assert.equal(withoutDate(text), expected)
@@ -303,16 +303,16 @@ describe('faults', () => {
   })
 
   it('a response cut at any byte is a 502, or is cut for the client too', async () => {
-    const answer = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\nx-y: z\r\n\r\nhello'
+    const response = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\nx-y: z\r\n\r\nhello'
     let at = 0
     const upstream = await startUpstream((_, socket) => {
-      socket.write(answer.slice(0, at), 'latin1')
+      socket.write(response.slice(0, at), 'latin1')
       setTimeout(() => socket.resetAndDestroy(), 2)
     })
     const gateway = await startGateway(upstream.port)
     opened.push(upstream, gateway)
-    const head = answer.indexOf('\r\n\r\n') + 4
-    for (at = 0; at < answer.length; at++) {
+    const head = response.indexOf('\r\n\r\n') + 4
+    for (at = 0; at < response.length; at++) {
       const text = await exchange(gateway.port, GET, at < head ? /502[\s\S]*request id/ : undefined)
       if (at < head) assert.match(text, /^HTTP\/1\.1 502 /, `cut at ${at}`)
       else assert.doesNotMatch(text, /hello$/, `cut at ${at}`)
@@ -320,7 +320,7 @@ describe('faults', () => {
     await until('no connection', () => upstream.sockets.size === 0 && gateway.open() === 0)
   })
 
-  for (const [title, answer] of [
+  for (const [title, response] of [
     [
       'both lengths',
       'HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\nhello',
@@ -334,7 +334,7 @@ describe('faults', () => {
     ],
   ] as const) {
     it(`a response with ${title} is a 502`, async () => {
-      const { gateway } = await through(answer)
+      const { gateway } = await through(response)
       assert.match(await exchange(gateway.port, GET, /request id/), /^HTTP\/1\.1 502 /)
     })
   }

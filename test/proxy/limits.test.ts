@@ -153,8 +153,8 @@ ${policies}  backends: [{ host: 127.0.0.1:${upstream} }]
         const session = connectHttp2(`http://127.0.0.1:${port}`)
         session.on('error', () => {})
         const own = { method: 'POST', path: '/a', body: Buffer.alloc(200_000) }
-        const answer = await askHttp2(session, { ...own, headers })
-        assert.equal(answer.status, 413)
+        const response = await askHttp2(session, { ...own, headers })
+        assert.equal(response.status, 413)
         assert.ok(got.every(({ whole }) => !whole))
         const next = await askHttp2(session, { ...own, path: '/b', body: Buffer.alloc(100_000) })
         assert.deepEqual([next.status, String(next.body)], [200, '100000 bytes'])
@@ -235,15 +235,15 @@ routes:
     const get = 'GET /a HTTP/1.1\r\nhost: x\r\n\r\n'
     const first = exchange(own, get, 'done')
     await until('the first one to be under way', () => held.length === 1)
-    const answers = [exchange(own, get, /done|request /), exchange(own, get, /done|request /)]
-    const refused = await Promise.race(answers)
+    const responses = [exchange(own, get, /done|request /), exchange(own, get, /done|request /)]
+    const refused = await Promise.race(responses)
     assert.match(refused, /^HTTP\/1.1 503 /)
     assert.match(refused, /^retry-after: 1\r$/m)
     assert.equal(busy.lines.at(-1)?.['reason'], 'overload')
     held[0]?.end('done')
     await until('the one that waited', () => held.length === 2)
     held[1]?.end('done')
-    await Promise.all([first, ...answers])
+    await Promise.all([first, ...responses])
     await busy.stop()
     slow.close()
   })

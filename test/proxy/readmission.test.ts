@@ -6,7 +6,7 @@ import { free } from './accepting.ts'
 import { type RawUpstream, startUpstream } from './harness.ts'
 import { startWhole, until, type WholeGateway } from './whole-gateway.ts'
 
-const ANSWER = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
+const RESPONSE = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
 const GET = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'
 
 interface Client {
@@ -35,8 +35,8 @@ tcpRoutes: [{ name: bytes, gateways: [raw], backends: [{ host: 127.0.0.1:${upstr
 
   before(async () => {
     upstream = await startUpstream((text, socket) => {
-      if (text.startsWith('GET /late')) respondLate = () => socket.write(ANSWER)
-      else socket.write(ANSWER)
+      if (text.startsWith('GET /late')) respondLate = () => socket.write(RESPONSE)
+      else socket.write(RESPONSE)
     })
     ports = { http: await free(), tcp: await free() }
     gateway = await startWhole(LET_IN())

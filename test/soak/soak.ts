@@ -63,7 +63,7 @@ function startBackend(): Server {
   let event = 0
   setInterval(() => {
     event++
-    for (const answer of responses) answer.write(`data: ${event}\n\n`)
+    for (const response of responses) response.write(`data: ${event}\n\n`)
   }, 200).unref()
   return createServer((request, response) => {
     if (request.url === '/events') {

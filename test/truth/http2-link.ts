@@ -15,14 +15,14 @@ export async function askHttp2(
   const session = connectHttp2(`${scheme}://oracle.test`, { createConnection: () => socket })
   session.on('error', () => session.destroy())
   try {
-    return await answerOf(session, scheme, request, fields)
+    return await responseOf(session, scheme, request, fields)
   } finally {
     session.destroy()
     socket.destroy()
   }
 }
 
-function answerOf(
+function responseOf(
   session: ClientHttp2Session,
   scheme: string,
   { method, target, host, body }: Request,
@@ -30,9 +30,9 @@ function answerOf(
 ): Promise<{ readonly status: number; readonly backend: string | undefined } | undefined> {
   return new Promise((resolve, reject) => {
     const late = setTimeout(() => reject(new Error('no answer came in time')), PATIENCE)
-    const done = (answer: Parameters<typeof resolve>[0]) => {
+    const done = (response: Parameters<typeof resolve>[0]) => {
       clearTimeout(late)
-      resolve(answer)
+      resolve(response)
     }
     session.once('close', () => done(undefined))
     const headers: Record<string, string | string[]> = {

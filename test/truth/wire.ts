@@ -151,10 +151,10 @@ export class Link {
   }
 
   async askHttp2(request: Request, credentials: Credentials): Promise<Outcome> {
-    const answer = await askHttp2(this.#socket, request, fieldsOf(request, credentials))
+    const response = await askHttp2(this.#socket, request, fieldsOf(request, credentials))
     this.close()
-    if (answer === undefined) return CLOSED
-    const { status, backend } = answer
+    if (response === undefined) return CLOSED
+    const { status, backend } = response
     if (backend !== undefined) return { status, by: Number(backend) }
     return { status, by: OWN_STATUSES.has(status) ? 0 : undefined }
   }
@@ -164,15 +164,15 @@ export class Link {
     this.#socket.write(bytes, 'latin1')
     const until = performance.now() + PATIENCE
     for (;;) {
-      const answer = readResponse(this.#text, isHead, this.#isOver)
-      if (answer === 'more') {
+      const response = readResponse(this.#text, isHead, this.#isOver)
+      if (response === 'more') {
         if (this.#isOver) return CLOSED
         if (performance.now() > until) throw new Error('no answer came in time')
         await this.#more()
         continue
       }
-      if (answer.closes) this.close()
-      return answer.outcome
+      if (response.closes) this.close()
+      return response.outcome
     }
   }
 
@@ -211,13 +211,13 @@ export function isPreflight({ status, by }: Outcome): boolean {
   return status === 204 && by === undefined
 }
 
-interface Answer {
+interface ParsedResponse {
   readonly outcome: Outcome
   readonly closes: boolean
 }
 
 /** Answers here have a length or end with the connection. */
-function readResponse(text: string, isHead: boolean, isOver: boolean): Answer | 'more' {
+function readResponse(text: string, isHead: boolean, isOver: boolean): ParsedResponse | 'more' {
   const end = text.indexOf('\r\n\r\n')
   if (end < 0) return 'more'
   const head = text.slice(0, end).toLowerCase()

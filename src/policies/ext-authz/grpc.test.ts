@@ -54,8 +54,8 @@ function response(content: Uint8Array) {
   const prefix = Buffer.alloc(5)
   prefix.writeUInt32BE(content.length, 1)
   const body = Buffer.concat([prefix, content])
-  const answered = { status: 200, headers: headers as never, fields: [], trailers: headers, body }
-  return readGrpcResponse(answered)
+  const received = { status: 200, headers: headers as never, fields: [], trailers: headers, body }
+  return readGrpcResponse(received)
 }
 
 const { value: json } = fc.letrec((tie) => ({

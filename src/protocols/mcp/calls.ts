@@ -191,9 +191,9 @@ function send<P>(
   const renamed: Replacements =
     named.name === asked.name ? [] : [[asked.path, JSON.stringify(named.name)]]
   const others = withoutConsent(message)
-  const answered: Replacements =
+  const inputResponses: Replacements =
     others === undefined ? [] : [[['params', 'inputResponses'], others]]
-  const text = replaceIn(message.text, [...renamed, ...opened, ...answered])
+  const text = replaceIn(message.text, [...renamed, ...opened, ...inputResponses])
   const { server } = named
   const isChanged = plan.names.isPrefixed || state.isUsed
   // What a rule allowed this client to read is not for all who share a cache.

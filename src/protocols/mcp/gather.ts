@@ -258,8 +258,8 @@ export function gatherList<P>(
   }
   const servers = cursors === undefined ? offering(serving) : [...cursors.keys()]
   whenDone(serving, gather(serving, message, permit, servers, textFor), (gathered) => {
-    const answered = gathered.filter(({ collected }) => !isUnsupported(collected))
-    const good = successes(serving, message, answered)
+    const supported = gathered.filter(({ collected }) => !isUnsupported(collected))
+    const good = successes(serving, message, supported)
     if (good === undefined) return
     whenDone(serving, inTurns(serving, mergeSteps(message.id, good, context)), (merged) => {
       report()
@@ -288,8 +288,8 @@ export function tellAll<P>(serving: Serving<P>, message: ClientMessage, permit: 
   const { plan, exchange, responder, sendings } = serving
   if (message.kind === 'request') {
     whenDone(serving, gather(serving, message, permit, offering(serving)), (gathered) => {
-      const answered = gathered.filter(({ collected }) => !isUnsupported(collected))
-      const good = successes(serving, message, answered)
+      const supported = gathered.filter(({ collected }) => !isUnsupported(collected))
+      const good = successes(serving, message, supported)
       if (good === undefined) return
       const text = `{"jsonrpc":"2.0","id":${message.id},"result":${good[0]?.result ?? '{}'}}`
       responder.reply(jsonReply(200, text, 'upstream'))
