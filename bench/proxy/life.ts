@@ -189,7 +189,7 @@ interface Reload {
   readonly cpu: number
   /** Of CPU for which the event loop was held at the worst: what requests wait for at least. */
   readonly turn: number
-  /** The slowest answer to a client that asks every 5 ms all the while. */
+  /** The slowest response to a client that asks every 5 ms all the while. */
   readonly stall: number
   /** The same in quiet times. */
   readonly calm: number

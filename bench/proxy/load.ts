@@ -97,7 +97,7 @@ export interface SteadyLoad {
   readonly untilFound: boolean
 }
 
-/** What it answers; latencies in milliseconds. */
+/** What it reports; latencies in milliseconds. */
 export interface Steadiness {
   readonly responses: number
   readonly failed: number

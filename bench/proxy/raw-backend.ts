@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 
 /*
- * The backend where there is no nginx: answers each head that ends a segment, by its path. Enough
+ * The backend where there is no nginx: responds to each head that ends a segment, by its path. Enough
  * for the bench, whose requests are never split and have no body.
  */
 

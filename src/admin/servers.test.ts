@@ -43,7 +43,7 @@ describe('a server for operators', () => {
     ['localhost.attacker.example', '421'],
     ['[::1].attacker.example', '421'],
   ] as const) {
-    it(`that is for this machine answers ${host} with ${status}`, async () => {
+    it(`that is for this machine responds to ${host} with ${status}`, async () => {
       assert.equal(await statusFor('127.0.0.1', host), status)
     })
   }
@@ -82,7 +82,7 @@ describe('a server for operators', () => {
     [hostname(), '200'],
     ['attacker.example', '421'],
   ] as const) {
-    it(`that shows what is private answers ${host} with ${status} beyond this machine too`, async () => {
+    it(`that shows what is private responds to ${host} with ${status} beyond this machine too`, async () => {
       assert.equal(await statusFor('0.0.0.0', host, true), status)
     })
   }

@@ -6,7 +6,7 @@ import { parseIp } from './values/ip.ts'
 import { readJson } from './values/json-read.ts'
 import type { Value } from './values/value.ts'
 
-// Where CEL engines go wrong, each as a question with its one right answer. `error` is CEL's.
+// Where CEL engines go wrong, each as an expression with its one right result. `error` is CEL's.
 
 const claims = (text: string) => ({ jwt: readJson(text) as Value })
 

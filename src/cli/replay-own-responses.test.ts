@@ -27,7 +27,7 @@ routes:
     backends: [{ host: 'a:80' }]
 `
 
-describe('replay of what the gateway itself may have answered', () => {
+describe('replay of what may have been responses of the gateway itself', () => {
   const record = recordOf({
     ...{ gateway: 'default', listener: 'default', route: 'api', verdict: 'allowed' },
     ...{ method: 'GET', host: 'a.example', path: '/x', status: 503 },

@@ -16,7 +16,7 @@ async function start(options: Parameters<typeof acceptingPort>[0] = {}) {
 }
 
 describe('ports', () => {
-  it('a port of the Program answers, on IPv4 and IPv6', async () => {
+  it('a port of the Program responds, on IPv4 and IPv6', async () => {
     const { listeners, upstream } = await start()
     const port = await free()
     assert.deepEqual(await listeners.swap(programOf([httpListener(port, upstream)])), [])
@@ -101,7 +101,7 @@ describe('ports', () => {
     assert.match(text, /hello$/)
   })
 
-  it('draining answers a request that was sent on an idle connection at that moment', async () => {
+  it('draining responds to a request that was sent on an idle connection at that moment', async () => {
     const { listeners, upstream } = await start()
     const port = await free()
     await listeners.swap(programOf([httpListener(port, upstream)]))

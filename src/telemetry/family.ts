@@ -65,7 +65,7 @@ export class Family<S extends Labelled, L extends Labels> {
 
   /**
    * All series that have these values, to be told apart by the closed labels when a request has
-   * been answered: `requests.of({ listener, route })`, then `.at('GET', '2xx', 'upstream').inc()`.
+   * got a response: `requests.of({ listener, route })`, then `.at('GET', '2xx', 'upstream').inc()`.
    */
   of(values: OpenValues<L>): Slice<S, ClosedValues<L>> {
     return this.#sliceBy(values as Readonly<Record<string, string>>)

@@ -154,8 +154,8 @@ describe('a collector that', () => {
   })
 
   for (const [name, response, why, detail] of [
-    ['answers 400 is not asked again', { status: 400 }, 'refused', 'status 400'],
-    ['answers 500 is not asked again', { status: 500 }, 'refused', 'status 500'],
+    ['responds with 400 is not called again', { status: 400 }, 'refused', 'status 400'],
+    ['responds with 500 is not called again', { status: 500 }, 'refused', 'status 500'],
     [
       'redirects is not followed',
       { status: 307, headers: { location: '/' } },

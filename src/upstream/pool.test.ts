@@ -45,7 +45,7 @@ function connection(pool: Pool): Promise<ClientConnection | string> {
   })
 }
 
-/** Sends a request; answers the status, or why there is none. */
+/** Sends a request; returns the status, or why there is none. */
 function send(taken: ClientConnection, timeout = PATIENCE): Promise<number | string> {
   return new Promise((resolve) => {
     let status = 0

@@ -41,7 +41,7 @@ describe('portcullis run', () => {
     ports = { http, other, admin, stats, ready, backend: own } as typeof ports
   })
 
-  // One that a failed test left would answer for the next.
+  // One that a failed test left would respond for the next.
   afterEach(async () => {
     for (const { child } of running) child.kill('SIGKILL')
     await Promise.all(running.splice(0).map(({ exit }) => exit))

@@ -147,7 +147,7 @@ spec:
       await rolledOut()
       const { served, failed } = await load.stop()
       assert.deepEqual(failed, [])
-      assert.ok(served > 100, `${served} requests were answered`)
+      assert.ok(served > 100, `${served} requests were served`)
     })
 
     it('a policy is enforced', async () => {

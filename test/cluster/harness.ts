@@ -34,7 +34,7 @@ export interface AuditEvent {
   readonly responseStatus?: { readonly code?: number }
 }
 
-/** What the API server answered. */
+/** A response of the API server. */
 export interface ApiResponse {
   readonly status: number
   readonly body: KubernetesObject & { readonly message?: string }
@@ -263,7 +263,7 @@ interface BalancerStatus {
   readonly loadBalancer?: { readonly ingress?: readonly { readonly ip?: string }[] }
 }
 
-/** Some answers of the API server are plain text. */
+/** Some responses of the API server are plain text. */
 function parseJson(text: string): ApiResponse['body'] {
   try {
     return JSON.parse(text)

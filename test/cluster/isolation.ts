@@ -190,7 +190,7 @@ export function describeIsolation(planeHere: () => Plane): void {
           return found === 'of shop' ? true : undefined
         }, 'the next configuration')
         const expected = EXPECTED.map((row) =>
-          // Its own route may answer for its own host: with an error, where it is not permitted.
+          // Its own route may respond for its own host: with an error, where it is not permitted.
           row.startsWith('shared shop.example.com') ? row.replace(/: .*/, '') : row,
         )
         const found = (await outcomes()).map((row) =>

@@ -69,7 +69,7 @@ describe('a release on a real node', options, () => {
     return JSON.parse(kubectl(...args))
   }
 
-  it('helm install: the default configuration answers at the address of the load balancer', async () => {
+  it('helm install: the default configuration responds at the address of the load balancer', async () => {
     await helm('install', {})
     address = await cluster.balancerAddress(NAMESPACE, 'edge')
     const { status, text } = await ask()
@@ -225,7 +225,7 @@ describe('a release on a real node', options, () => {
       )
       const { served, failed } = await load.stop()
       assert.deepEqual(failed, [])
-      assert.ok(served > 100, `${served} requests were answered`)
+      assert.ok(served > 100, `${served} requests were served`)
     })
   }
 

@@ -107,7 +107,7 @@ export function describeUpgrades(clusterHere: () => Cluster): void {
       isOver = true
       await watch
       assert.deepEqual(failed, [])
-      assert.ok(served > 100, `${served} requests were answered`)
+      assert.ok(served > 100, `${served} requests were served`)
       assert.deepEqual(
         [...seen].filter(([, restarts]) => restarts > 0),
         [],

@@ -236,7 +236,7 @@ routes:
 })
 
 describe('requests that are allowed', () => {
-  it('are recorded where all of them are asked for, with what the backend answered', async () => {
+  it('are recorded where all of them are asked for, with the response of the backend', async () => {
     const backend = await startBackend()
     const port = await freePort()
     const own = await startDeciding(`

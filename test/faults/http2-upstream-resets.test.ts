@@ -14,7 +14,7 @@ describe('streams that a backend of HTTP/2 breaks off', () => {
   let backend: Http2Server
   let gateway: WholeGateway
   let port: number
-  /** How often the other one goes away before it answers. */
+  /** How often the other one goes away before it responds. */
   let leavings = 0
   const leaving = createTcpServer((socket) => {
     let received = 0

@@ -21,7 +21,7 @@ describe('an upstream that breaks its response off', () => {
   let port: number
 
   before(async () => {
-    // The path says which answer, how much of it, and how it ends.
+    // The path says which response, how much of it, and how it ends.
     upstream = await startUpstream((text, socket) => {
       const found = /^GET \/(\w+)\/(\d+)\/(\w+)/.exec(text)
       if (found === null) return

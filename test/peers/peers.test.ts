@@ -255,7 +255,7 @@ routes:
   describe('openssl s_client', () => {
     const connectTo = ['s_client', '-connect']
 
-    /** Says `text` once it is connected, and answers all that came. */
+    /** Says `text` once it is connected, and returns all that came. */
     function client(text: string, ...flags: readonly string[]): Promise<string> {
       const address = `127.0.0.1:${ports.secured}`
       const args = [...connectTo, address, '-CAfile', file('ca.pem'), ...flags]

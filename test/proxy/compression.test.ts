@@ -106,7 +106,7 @@ routes:
     ['br', brotliDecompressSync],
     ['zstd', zstdDecompressSync],
   ] as const) {
-    it(`answers in ${coding}`, async () => {
+    it(`responds in ${coding}`, async () => {
       for (const [path, whole] of [
         ['/text', TEXT],
         ['/chunked', TEXT.repeat(100)],

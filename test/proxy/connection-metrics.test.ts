@@ -90,7 +90,7 @@ routes:
     socket.on('data', (bytes) => (octets += bytes.length))
     const request = 'GET /a HTTP/1.1\r\nhost: x\r\n\r\n'
     socket.write(request)
-    await until('the answer', () => octets > 0)
+    await until('the response', () => octets > 0)
     const received = () =>
       metric('downstream_received_bytes_total', 'plain/default', 'protocol="http1"')
     assert.equal(received() - before.received, request.length)

@@ -42,10 +42,10 @@ async function startResponses(...responses: readonly string[]) {
 describe('retries', () => {
   for (const [title, responses, request, status, attempts] of [
     ['a status that is retried, then a good one', [BUSY, OK], GET, 200, 2],
-    ['a reset, then a good answer', ['reset', OK], GET, 200, 2],
+    ['a reset, then a good response', ['reset', OK], GET, 200, 2],
     ['a body is sent again', [BUSY, OK], POST, 200, 2],
     ['a chunked body too', [BUSY, OK], CHUNKED, 200, 2],
-    ['the last answer counts when all attempts are used', [BUSY], GET, 503, 3],
+    ['the last response counts when all attempts are used', [BUSY], GET, 503, 3],
     [
       'other statuses are not retried',
       ['HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n'],

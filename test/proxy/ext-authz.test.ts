@@ -160,14 +160,14 @@ describe('external authorization by gRPC', () => {
   })
 
   for (const [what, response] of [
-    ['a refusal without an answer', { status: { code: 7 } }],
+    ['a refusal without a response', { status: { code: 7 } }],
     [
       'a refusal with status 200',
       { status: { code: 7 }, deniedResponse: { status: { code: 200 } } },
     ],
     ['a refusal beside OK', { deniedResponse: { status: { code: 403 } } }],
     ['a failure of gRPC', 13],
-    ['no answer in time', null],
+    ['no response in time', null],
   ] as const) {
     it(`${what}: 403`, async () => {
       service.respondWith = () => response
@@ -203,7 +203,7 @@ describe('external authorization by gRPC', () => {
     await own.close()
   })
 
-  it('answers are remembered by their key, and failures are not', async () => {
+  it('responses are remembered by their key, and failures are not', async () => {
     const own = await govern(policies(`  cache: { key: ["request.headers['x-user']"], ttl: 1m }\n`))
     service.respondWith = () => 14
     assert.equal((await own.get('/', { 'x-user': 'a' })).status, 403)

@@ -218,7 +218,7 @@ backends:
     })
   }
 
-  describe('what the gateway answers itself', () => {
+  describe('responses of the gateway itself', () => {
     let client: Client
 
     before(() => {

@@ -22,7 +22,7 @@ async function through(response: string, options?: Parameters<typeof startGatewa
 
 const withoutDate = (text: string) => text.replaceAll(/(?:date|x-request-id): [^\r]*\r\n/g, '')
 
-describe('requests and answers', () => {
+describe('requests and responses', () => {
   it('a request reaches the upstream without what is between two hops', async () => {
     const { upstream, gateway } = await through(OK)
     const request =
@@ -123,13 +123,13 @@ describe('requests and answers', () => {
       'HTTP/1.1 200 OK\r\ncontent-length: 5\r\nconnection: keep-alive\r\n\r\nhello',
     ],
     [
-      'close is answered with close',
+      'close gets close',
       'GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n',
       OK,
       'HTTP/1.1 200 OK\r\ncontent-length: 5\r\nconnection: close\r\n\r\nhello',
     ],
     [
-      'interim answers pass',
+      'interim responses pass',
       GET,
       `HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${OK}`,
       'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello',
@@ -149,7 +149,7 @@ describe('requests and answers', () => {
     })
   }
 
-  it('a close-delimited answer becomes chunks for HTTP/1.1', async () => {
+  it('a close-delimited response becomes chunks for HTTP/1.1', async () => {
     const upstream = await startUpstream((_, socket) => socket.end('HTTP/1.1 200 OK\r\n\r\nabc'))
     const gateway = await startGateway(upstream.port)
     opened.push(upstream, gateway)
@@ -348,7 +348,7 @@ describe('faults', () => {
     assert.equal(gateway.runs[0]?.exchange.reason, 'upstream-invalid')
   })
 
-  it('an upstream that sends interim answers without end is a 502', async () => {
+  it('an upstream that sends interim responses without end is a 502', async () => {
     const hint = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'
     const { gateway } = await through(hint.repeat(MAX_INTERIM) + OK)
     assert.match(await exchange(gateway.port, GET, 'hello'), /\nHTTP\/1\.1 200 /)

@@ -232,7 +232,7 @@ describe('limits of one connection', () => {
     assert.equal(gateway.counts.get('no-preface'), 1)
   })
 
-  it('a client that no longer answers is let go', async () => {
+  it('a client that no longer responds is disconnected', async () => {
     const { gateway } = await start({ pingInterval: 300, pingTimeout: 500 }, '')
     const socket = await rawHttp2(gateway.port)
     socket.write(frame(HEADERS, END_HEADERS | END_STREAM, 1, fieldBlock(HEAD)))
@@ -318,7 +318,7 @@ describe('what must not reach an upstream of HTTP/1.1', () => {
       socket.write(frame(HEADERS, END_HEADERS | END_STREAM, 1, fieldBlock(fields)))
       const responses = await frames
       assert.deepEqual(seen, [])
-      // Either the protocol itself refuses it, or our reader answers with a status.
+      // Either the protocol itself refuses it, or our reader responds with a status.
       assert.match(String(responses), /reset|goaway|headers 1/)
     })
   }

@@ -53,13 +53,13 @@ for (const [down, up] of COMBINATIONS) {
     for (const size of SIZES) {
       it(`${size} bytes go up and come down as they are`, async () => {
         const { client, gateway } = await between(down, up, (request, response) => {
-          response.writeHead(200, { 'x-answer': 'yes' })
+          response.writeHead(200, { 'x-response': 'yes' })
           request.pipe(response)
         })
         const body = randomBytes(size)
         const response = await client.ask({ method: 'POST', path: '/a?b', body })
         assert.equal(response.status, 200)
-        assert.equal(response.headers['x-answer'], 'yes')
+        assert.equal(response.headers['x-response'], 'yes')
         assert.equal(digest(response.body), digest(body))
         await eventually(() => gateway.runs.length === 1)
         assert.equal(gateway.runs[0]?.exchange.status, 200)
@@ -91,7 +91,7 @@ for (const [down, up] of COMBINATIONS) {
       ['GET', 204, undefined],
       ['GET', 304, undefined],
     ] as const) {
-      it(`${method} answered ${status} has no body`, async () => {
+      it(`${method} with ${status} has no body`, async () => {
         const { client } = await between(down, up, (_, response) => {
           response.writeHead(status, status === 200 ? { 'content-length': '5' } : {})
           response.end()
@@ -148,7 +148,7 @@ for (const [down, up] of COMBINATIONS) {
         down,
         up,
         (request, response) => {
-          waiting.push(() => response.end(`answer to ${request.url}`))
+          waiting.push(() => response.end(`response to ${request.url}`))
           if (waiting.length === 1_000) for (const respond of waiting) respond()
         },
         { limits: { streams: 1_000 } },
@@ -156,7 +156,7 @@ for (const [down, up] of COMBINATIONS) {
       const responses = await Promise.all(
         Array.from({ length: 1_000 }, (_, i) => client.ask({ path: `/${i}` })),
       )
-      responses.forEach(({ body }, i) => void assert.equal(body.toString(), `answer to /${i}`))
+      responses.forEach(({ body }, i) => void assert.equal(body.toString(), `response to /${i}`))
       await eventually(() => gateway.runs.length === 1_000)
     })
 

@@ -26,7 +26,7 @@ async function serve(
     ['openai', provider('gpt', 'openAI', openai.port, own)],
     ['anthropic', provider('claude', 'anthropic', anthropic.port, own)],
     ['gemini', provider('gemini', 'gemini', other.port, own)],
-    ['responses', provider('answers', 'openAI', other.port, own)],
+    ['responses', provider('responses', 'openAI', other.port, own)],
   ] as const
   const text = JSON.stringify({
     gateways: { default: { port } },

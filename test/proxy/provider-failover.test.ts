@@ -179,13 +179,13 @@ describe('AI providers in turn', () => {
       )
       assert.equal((await ask()).text, 'one')
       isWell = false
-      await until('another to answer', async () => (await ask()).text === 'three')
+      await until('another to respond', async () => (await ask()).text === 'three')
       assert.equal(two.arrived.length, 0)
       isWell = true
-      await until('the first to answer', async () => (await ask()).text === 'one')
+      await until('the first to respond', async () => (await ask()).text === 'one')
     })
 
-    it('takes out the only endpoint of a provider whose answers fail', async () => {
+    it('takes out the only endpoint of a provider whose responses fail', async () => {
       one.respondWith = 500
       const outlier = {
         outlierDetection: { eviction: { duration: '60s', consecutiveFailures: 2 } },
@@ -194,7 +194,7 @@ describe('AI providers in turn', () => {
         aiConfig(port, [[provider('a', one)], [provider('b', two)]], { backend: outlier }),
       )
       assert.deepEqual([(await ask()).status, (await ask()).status], [500, 500])
-      await until('another to answer', async () => (await ask()).text === 'two')
+      await until('another to respond', async () => (await ask()).text === 'two')
     })
 
     it('does not matter where nobody else may be asked', async () => {
@@ -237,7 +237,7 @@ describe('AI providers in turn', () => {
       const isRefused = () =>
         gateway.decisions().some(({ credentials }) => credentials?.level === 'provider')
       await until('the record', () => gateway.decisions().some((one) => one.provider === 'watched'))
-      assert.equal(isRefused(), false, 'it was answered by another one')
+      assert.equal(isRefused(), false, 'another one responded')
       await serve(aiConfig(port, [[provider('a', one, asking())]]))
       assert.equal((await ask('x')).status, 403)
       assert.deepEqual(arrivals(), [0, 1, 0])

@@ -55,7 +55,7 @@ tcpRoutes: [{ name: bytes, gateways: [raw], backends: [{ host: 127.0.0.1:${upstr
     client.socket.on('data', (data) => (client.text += data))
     client.socket.on('close', () => (client.isClosed = true))
     client.socket.write(bytes)
-    await until('an answer', () => client.text.endsWith(response))
+    await until('a response', () => client.text.endsWith(response))
     return client
   }
 
@@ -96,7 +96,7 @@ tcpRoutes: [{ name: bytes, gateways: [raw], backends: [{ host: 127.0.0.1:${upstr
     await gateway.apply(config("source.address == '192.0.2.2'"))
     client.text = ''
     client.socket.write(GET)
-    await until('another answer', () => client.text.endsWith('ok'))
+    await until('another response', () => client.text.endsWith('ok'))
     assert.equal(client.isClosed, false)
   })
 })

@@ -17,7 +17,7 @@ describe('timeouts', () => {
   let port: number
 
   before(async () => {
-    // Answers 700 ms after a request is whole; bodies here end with a full stop.
+    // Responds 700 ms after a request is whole; bodies here end with a full stop.
     upstream = await startUpstream((text, socket) => {
       if (/^GET|\.$/.test(text)) setTimeout(() => socket.write(LATE), 700)
     })

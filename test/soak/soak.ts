@@ -45,7 +45,7 @@ async function soak(running: Running, ports: Ports, config: (turn: number) => st
   }
   await traffic
   const counts = [...tally.counts].map(([kind, count]) => `${kind} ${count}`).join(', ')
-  check('every answer was right', tally.wrong.length === 0, tally.wrong.join('; ') || counts)
+  check('every response was right', tally.wrong.length === 0, tally.wrong.join('; ') || counts)
   const { growth, rise, median, isFlat } = flatnessOf(samples)
   const mb = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(1)} MB`
   check('memory is flat', isFlat, `median ${mb(median)}, slope ${mb(growth)}, floor ${mb(rise)}`)

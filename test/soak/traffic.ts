@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { askHttp2 } from '../proxy/http2-peers.ts'
 import { frameOf, frameReader, TEXT } from '../proxy/websocket-peer.ts'
 
-/** What was asked and answered, by kind, and what went wrong. */
+/** Requests and responses, by kind, and what went wrong. */
 export interface Tally {
   readonly counts: Map<string, number>
   readonly wrong: string[]

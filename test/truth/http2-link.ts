@@ -29,7 +29,7 @@ function responseOf(
   fields: readonly (readonly [string, string])[],
 ): Promise<{ readonly status: number; readonly backend: string | undefined } | undefined> {
   return new Promise((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error('no answer came in time')), PATIENCE)
+    const late = setTimeout(() => reject(new Error('no response came in time')), PATIENCE)
     const done = (response: Parameters<typeof resolve>[0]) => {
       clearTimeout(late)
       resolve(response)

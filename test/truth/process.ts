@@ -45,8 +45,8 @@ export class RunningGateway {
       return outcome.status !== own.status || outcome.by !== own.by
     })
     if (at < 0) return []
-    const claim = `the gateway in this process answers ${side.outcomes[at]?.status}`
-    const observed = `portcullis run answers ${outcomes[at]?.status}`
+    const claim = `the gateway in this process responds with ${side.outcomes[at]?.status}`
+    const observed = `portcullis run responds with ${outcomes[at]?.status}`
     return [{ kind: 'process', claim, observed, probe: describeProbe(probes[at] as Probe) }]
   }
 

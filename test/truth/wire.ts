@@ -38,7 +38,7 @@ export interface Probe {
   readonly share?: string
 }
 
-/** What came of it. `by` is the port of the backend that it reached, 0 for an answer of our own. */
+/** What came of it. `by` is the port of the backend that it reached, 0 for a response of our own. */
 export interface Outcome {
   readonly status: number
   readonly by: number | undefined
@@ -75,7 +75,7 @@ function fieldsOf(
 
 const PATIENCE = 8_000
 
-/** One connection; it reads answers and nothing else. */
+/** One connection; it reads responses and nothing else. */
 export class Link {
   readonly #socket: Socket
   #text = ''
@@ -167,7 +167,7 @@ export class Link {
       const response = readResponse(this.#text, isHead, this.#isOver)
       if (response === 'more') {
         if (this.#isOver) return CLOSED
-        if (performance.now() > until) throw new Error('no answer came in time')
+        if (performance.now() > until) throw new Error('no response came in time')
         await this.#more()
         continue
       }
@@ -206,7 +206,7 @@ function contextOf(
 /** Of direct responses and redirects. */
 const OWN_STATUSES: ReadonlySet<number> = new Set([200, 202, 302, 307])
 
-/** A preflight of CORS, which the gateway answers before anybody says who they are. */
+/** A preflight of CORS, to which the gateway responds before clients authenticate. */
 export function isPreflight({ status, by }: Outcome): boolean {
   return status === 204 && by === undefined
 }
@@ -216,7 +216,7 @@ interface ParsedResponse {
   readonly closes: boolean
 }
 
-/** Answers here have a length or end with the connection. */
+/** Responses here have a length or end with the connection. */
 function readResponse(text: string, isHead: boolean, isOver: boolean): ParsedResponse | 'more' {
   const end = text.indexOf('\r\n\r\n')
   if (end < 0) return 'more'

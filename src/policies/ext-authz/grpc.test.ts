@@ -164,7 +164,7 @@ const DENYING = {
   deniedResponse: { status: { code: 401 }, headers: [{ header: { key: 'a', value: 'b' } }] },
 }
 
-describe('answers of a service', () => {
+describe('responses of a service', () => {
   it('whatever the bytes are, there is a verdict', () => {
     const property = fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
       assert.match(response(bytes).kind, /^(allowed|denied|failed)$/)

@@ -91,7 +91,7 @@ function decide<P>(
     sendChecked(serving, message, asked, named, permit)
     return
   }
-  // One that does not exist is answered in the same words as one that is denied.
+  // One that does not exist gets a response in the same words as one that is denied.
   whenDone(serving, lookUp(serving, kind, named.server, permit), (isKnown) => {
     const isThere = !isKnown || plan.catalog.knows(kind, named.server, named.name)
     record.isListed = isKnown && isThere
