@@ -4,6 +4,7 @@ import type { AiProvider, Backend } from '../../model/backend.ts'
 import { hashOf } from '../../model/hash.ts'
 import { canonicalJson } from '../../model/json.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
+import { kindsThat } from '../../reach/kinds.ts'
 import { conditionsAt, type Point } from '../points.ts'
 import { ACCOUNTS, WITHOUT_MEANING } from './accounts.ts'
 import type { Entry } from './entries.ts'
@@ -41,7 +42,7 @@ export function readsBody(point: Point): boolean {
 }
 
 /** What they cannot keep is not set for them. */
-const AFTERWARDS: ReadonlySet<string> = new Set(['accessLog', 'tracing'])
+const AFTERWARDS = kindsThat(({ observes }) => observes)
 
 /** The whole of `request` may be asked for anything in it, by another name. */
 function isOfBody({ variable, fields: [field] }: Read): boolean {
