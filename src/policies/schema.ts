@@ -86,8 +86,6 @@ export interface PolicySchema {
   readonly checksMessages: boolean
   /** Expressions that run after it read what it sets. */
   readonly setsMetadata: boolean
-  /** It only sees what has happened: what cannot be read any more is not set for it. */
-  readonly observes: boolean
   /** The kinds of backends that enforce it: others would be open behind it. Undefined: all. */
   readonly enforcedBy?: (value: never) => readonly Backend['kind'][] | undefined
   /** A setting that does nothing because of another one of the same value. */
@@ -138,7 +136,6 @@ const USUAL = {
   asksService: false,
   checksMessages: false,
   setsMetadata: false,
-  observes: false,
   countsRequests: false,
   takesConnections: false,
   hasDefaults: false,
@@ -174,8 +171,8 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
     hasDefaults: true,
   }),
   define('connect', FRONTEND, connect, { hasDefaults: true }),
-  define('accessLog', FRONTEND, accessLog, { aliases: ['logging'], observes: true }),
-  define('tracing', FRONTEND, tracing, { observes: true }),
+  define('accessLog', FRONTEND, accessLog, { aliases: ['logging'] }),
+  define('tracing', FRONTEND, tracing),
 
   define('compression', TRAFFIC, compression),
   define('responseHeaders', BOTH, responseHeaders, { aliases: ['responseHeaderModifier'] }),

@@ -4,7 +4,6 @@ import type { AiProvider, Backend } from '../../model/backend.ts'
 import { hashOf } from '../../model/hash.ts'
 import { canonicalJson } from '../../model/json.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
-import { kindsThat } from '../../reach/kinds.ts'
 import { conditionsAt, type Point } from '../points.ts'
 import { ACCOUNTS, WITHOUT_MEANING } from './accounts.ts'
 import type { Entry } from './entries.ts'
@@ -36,13 +35,8 @@ export function readsBody(point: Point): boolean {
   const { stage, effective } = point
   if (stage === 'connection') return false
   if (conditionsAt(point).some(({ reads }) => reads.some(isOfBody))) return true
-  return [...effective].some(
-    ([kind, policies]) => !AFTERWARDS.has(kind) && policies.some(hasBodyExpression),
-  )
+  return [...effective.values()].some((policies) => policies.some(hasBodyExpression))
 }
-
-/** What they cannot keep is not set for them. */
-const AFTERWARDS = kindsThat(({ observes }) => observes)
 
 /** The whole of `request` may be asked for anything in it, by another name. */
 function isOfBody({ variable, fields: [field] }: Read): boolean {
