@@ -253,7 +253,7 @@ describe('a decision in a file', () => {
       path: records,
       maxSize: 1 << 20,
       maxFiles: 1,
-      whenFailed: assert.fail,
+      onFailed: assert.fail,
     })
     file.write(decision)
     file.write({ ...decision, id: 'cross-site', kind: 'csrf', cause: 'cross-site' })

@@ -22,7 +22,7 @@ export interface FamilyOptions<S> {
   readonly weight: number
   readonly customLabels: readonly string[]
   /** Called for each set of values that became `other`. */
-  readonly whenFolded: () => void
+  readonly onFolded: () => void
 }
 
 /** A metric and its series. */
@@ -133,7 +133,7 @@ export class Family<S extends Labelled, L extends Labels> {
     if (found !== undefined) return found
     if (!this.#isFolded(labels)) {
       if (!this.#hasRoom()) {
-        this.#options.whenFolded()
+        this.#options.onFolded()
         return this.#folded().at(...closed)
       }
       this.#ownSeries++

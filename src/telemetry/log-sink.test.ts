@@ -77,7 +77,7 @@ describe('the sink of a log', () => {
       capacity: 100,
       interval: 60_000,
       drops,
-      whenDropped: (lines) => reported.push(lines),
+      onDropped: (lines) => reported.push(lines),
     })
     for (let i = 0; i < 30; i++) sink.write('123456789\n')
     assert.equal(drops.count, 20)

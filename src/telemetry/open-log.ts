@@ -12,7 +12,7 @@ export type OpenLogOptions = Omit<LoggerOptions, 'write'> & Omit<LogSinkOptions,
 export function openLog(options: OpenLogOptions): OpenLog {
   const sink = createLogSink({
     ...options,
-    whenDropped: (lines) => {
+    onDropped: (lines) => {
       log.warn('log', { error: 'the reader of the log is too slow', dropped: lines })
     },
   })

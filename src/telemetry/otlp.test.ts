@@ -49,14 +49,14 @@ async function collector(
   responses: readonly (CollectorResponse | 'hang')[] = [{ status: 200 }],
 ) {
   const received: Received[] = []
-  let whenReceived = () => {}
+  let onReceived = () => {}
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk) => chunks.push(chunk))
     request.on('end', () => {
       const reply = responses[Math.min(received.length, responses.length - 1)]
       received.push({ headers: request.headers, body: Buffer.concat(chunks) })
-      whenReceived()
+      onReceived()
       if (reply === 'hang' || reply === undefined) return
       response.writeHead(reply.status, reply.headers).end(reply.body)
     })
@@ -70,7 +70,7 @@ async function collector(
   const until = async (requests: number) => {
     while (received.length < requests) {
       await new Promise<void>((resolve) => {
-        whenReceived = resolve
+        onReceived = resolve
       })
     }
   }
@@ -85,8 +85,8 @@ function exporterTo(url: string, options: Partial<OtlpExporterOptions> = {}) {
     send: createOtlpSend({ url, timeout: 500, headers: { 'x-token': 'secret' } }),
     interval: 5,
     backoff: 2,
-    whenExported: (spans) => void (exported += spans),
-    whenLost: (...loss) => losses.push(loss),
+    onExported: (spans) => void (exported += spans),
+    onLost: (...loss) => losses.push(loss),
     ...options,
   })
   const stopped = () => new Promise<void>((resolve) => exporter.stop(resolve))
@@ -177,7 +177,7 @@ describe('a collector that', () => {
       const { exporter } = exporterTo(url, {
         send: createOtlpSend({ url, timeout: response === 'hang' ? 20 : 10_000 }),
         attempts: 3,
-        whenLost: (...loss) => lost.resolve(loss),
+        onLost: (...loss) => lost.resolve(loss),
       })
       exporter.export(span('x'))
       assert.deepEqual(await lost.promise, [1, why, detail])
@@ -189,7 +189,7 @@ describe('a collector that', () => {
     const lost = Promise.withResolvers<readonly [number, OtlpLoss, string]>()
     const { exporter } = exporterTo('http://127.0.0.1:1/v1/traces', {
       attempts: 2,
-      whenLost: (...loss) => lost.resolve(loss),
+      onLost: (...loss) => lost.resolve(loss),
     })
     exporter.export(span('x'))
     const [, why, detail] = await lost.promise

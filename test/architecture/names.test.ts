@@ -2,22 +2,28 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { codeOf } from './code-only.ts'
 import { readSources } from './read-sources.ts'
-import { isTest, lineAt, type SourceFile } from './rule.ts'
+import { lineAt, type SourceFile } from './rule.ts'
 
 /** Names that code has had, and the field's own for the same. */
 const BETTER: readonly (readonly [before: RegExp, now: string])[] = [
   [/\bmost[A-Z]\w*|\bMOST_\w+/g, 'max…'],
-  [/\b[oO]ctets\b/g, 'bytes, byteCount'],
+  [/\b[oO]ctets\b|\b(?:\w+_)?OCTETS\b/g, 'bytes, byteCount'],
   [/\bDoorway\w*|\breplan\b|\breadmit\b/g, 'BoundPort, update, reauthorize'],
   [/\bOpenSite\b|\bSites\b/g, 'CompileContext, ExpressionCompiler'],
   [/\bReaching\b|\bWhereabouts\b/g, 'EffectivePolicies, Place'],
   [/\bScrutiny\b|\bisDue\b/g, 'DecisionSampler, shouldAudit'],
   [/\bSurroundings\b|\bAcceptance\b|\b[A-Z]\w+World\b|\b[a-z]\w+World\b/g, '…Deps'],
   [/\bletGo\b/g, 'release'],
-  [/\btoEnd\b|\b\w*[iI]nSlices\b/g, 'runToCompletion, …Cooperatively'],
+  [/\btoEnd\b|\b\w*[iI]nSlices\b|\b\w+Stepwise\b/g, 'runToCompletion, …Cooperatively'],
   [/\bpatienceBetween\b|\bPARTING\b|\blinger\w*/g, 'idleTimeout, CLOSE_GRACE_MS'],
-  [/\bbeginFrugally\b|\bwithoutCompiler\b|\bSupposed\b/g, 'deferOptimization, HypotheticalRequest'],
-  [/\bwhenReady\b|\bwhenExpired\b|\bwhenEnded\b|\bwhenDecided\b/g, 'on…'],
+  [/\b(?:\w+_)?PATIENCE\b/g, 'TIMEOUT_MS'],
+  [/\bbeginFrugally\b|\bwithoutCompiler\b|\b\w*[sS]upposed/g, 'deferOptimization, Hypothetical…'],
+  [
+    /\bwhen(?:Ready|Expired|Ended|Decided|Done|Dropped|Empty|Exported|Failed|Lost|Over|Stopped)\b/g,
+    'on…',
+  ],
+  [/\bNOTHING\b/g, 'what it is: NO_HEADERS, EMPTY_RULE_SET'],
+  [/\b\w*[mM]ended\b/g, 'fixed'],
   [/\bwithoutMcp\b|\bwithoutEffectOn\w+/g, 'check…Policies'],
 ]
 
@@ -54,7 +60,7 @@ function answers(files: readonly SourceFile[]): readonly string[] {
 function oldNames(files: readonly SourceFile[]): readonly string[] {
   const misnamed = files.filter(({ path }) => FILES.test(path))
   const named = files
-    .filter(({ path }) => /^(?:src|bin)\//.test(path) && !isTest(path))
+    .filter(({ path }) => /\.tsx?$/.test(path))
     .flatMap((file) => {
       const code = codeOf(file)
       return BETTER.flatMap(([before, now]) =>
@@ -82,7 +88,9 @@ describe('names in code', () => {
       'test/proxy/doorstep.ts: its name',
       'src/proxy/a.ts:2: mostBody, not max…',
       'src/cli/supposed.ts:1: JwtWorld, not …Deps',
+      'src/cli/a.test.ts:1: letGo, not release',
       'src/wire/a.ts:1: octets, not bytes, byteCount',
+      'test/proxy/doorstep.ts:1: letGo, not release',
     ])
   })
 

@@ -16,7 +16,7 @@ import { type GoOutcome, GoWire, WITHOUT_GO } from './go-wire.ts'
 import { goRequest, requestAsGo } from './go-words.ts'
 
 /** Milliseconds that Go's goroutines have, and those where one of them may be late. */
-const PATIENCE = [2, 30, 500]
+const TIMEOUTS_MS = [2, 30, 500]
 /** Requests that mistakes are made on. */
 const BESIDES = 2
 
@@ -37,7 +37,7 @@ describe('scripted connections, and what Go makes of them', OPTIONS, () => {
     problemWith: (outcome: GoOutcome) => string,
   ): Promise<void> {
     let problem = ''
-    for (const patience of PATIENCE) {
+    for (const patience of TIMEOUTS_MS) {
       problem = problemWith(await ask(patience))
       if (problem === '') return
     }

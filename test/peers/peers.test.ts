@@ -65,9 +65,9 @@ describe('programs that others wrote', { skip: WITHOUT_OPENSSL }, () => {
       }
       // Nothing of the body is ever read.
       if (request.url === '/unread') return
-      let octets = 0
-      request.on('data', (bytes) => (octets += bytes.length))
-      request.on('end', () => response.end(`${request.method} ${request.url} ${octets}\n`))
+      let byteCount = 0
+      request.on('data', (bytes) => (byteCount += bytes.length))
+      request.on('end', () => response.end(`${request.method} ${request.url} ${byteCount}\n`))
     })
     const own = await listen(backend)
     const authority = makeAuthority('peers')

@@ -14,16 +14,16 @@ describe('limits', () => {
   let gateway: WholeGateway
   let port: number
   /** Bytes of bodies that the backend got, by the id of the request. */
-  const got: { whole: boolean; octets: number }[] = []
+  const got: { whole: boolean; byteCount: number }[] = []
 
   before(async () => {
     backend = createServer((request, response) => {
-      const own = { whole: false, octets: 0 }
+      const own = { whole: false, byteCount: 0 }
       got.push(own)
-      request.on('data', (bytes) => (own.octets += bytes.length))
+      request.on('data', (bytes) => (own.byteCount += bytes.length))
       request.on('end', () => {
         own.whole = true
-        if (request.url !== '/held') response.end(`${own.octets} bytes`)
+        if (request.url !== '/held') response.end(`${own.byteCount} bytes`)
       })
       request.on('error', () => {})
     })
@@ -116,7 +116,7 @@ ${policies}  backends: [{ host: 127.0.0.1:${upstream} }]
       assert.match(await exchange(port, post('evil')), / 403 /)
       assert.match(await exchange(port, post(`${'x'.repeat(1000)}evil`)), / 413 /)
       assert.deepEqual(
-        got.map(({ octets }) => octets),
+        got.map(({ byteCount }) => byteCount),
         [4],
       )
       const line = await lastLine('/a')

@@ -35,12 +35,12 @@ describe('how connections of clients end', () => {
     const socket = connect(gateway.port, '127.0.0.1')
     socket.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
     await wait(3_000)
-    let octets = 0
+    let byteCount = 0
     socket.on('data', (bytes) => {
-      octets += bytes.length
+      byteCount += bytes.length
     })
     await once(socket, 'close')
-    assert.ok(octets > LARGE.length, `${octets} of ${LARGE.length}`)
+    assert.ok(byteCount > LARGE.length, `${byteCount} of ${LARGE.length}`)
   })
 
   it('a body that got a response early, and that never becomes whole, holds nothing', async () => {
@@ -131,12 +131,12 @@ describe('how connections of clients end', () => {
     const socket = connect(own.port, '127.0.0.1')
     socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
     await wait(600)
-    let octets = 0
+    let byteCount = 0
     socket.on('data', (bytes) => {
-      octets += bytes.length
+      byteCount += bytes.length
     })
     await until('the end of the connection', () => own.open() === 0, 4)
-    assert.ok(octets > LARGE.length, `${octets} of ${LARGE.length}`)
+    assert.ok(byteCount > LARGE.length, `${byteCount} of ${LARGE.length}`)
     await own.close()
   })
 })

@@ -61,7 +61,7 @@ tcpRoutes: [{ name: bytes, gateways: [raw], backends: [{ host: 127.0.0.1:${upstr
 
   it('takes no more requests, whatever it speaks, and is told of', async () => {
     const idle = await open(ports.http, GET)
-    const octets = await open(ports.tcp, GET)
+    const bytes = await open(ports.tcp, GET)
     const late = await open(ports.http, `${GET}GET /late HTTP/1.1\r\nhost: x\r\n\r\n${GET}`)
     const http2 = connectHttp2(`http://127.0.0.1:${ports.http}`)
     http2.on('error', () => {})
@@ -84,7 +84,7 @@ tcpRoutes: [{ name: bytes, gateways: [raw], backends: [{ host: 127.0.0.1:${upstr
     await until('the end of who waited', () => late.isClosed)
     assert.equal(late.text.split('ok').length, 3)
     assert.match(late.text, /connection: close/)
-    await until('the end of the bytes', () => octets.isClosed)
+    await until('the end of the bytes', () => bytes.isClosed)
     assert.equal(upstream.received.join('').split('GET / ').length, before)
     const denials = gateway.lines.filter(({ error }) => error === 'authorization failed')
     assert.equal(denials.length, 5)

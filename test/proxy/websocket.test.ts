@@ -73,9 +73,9 @@ routes:
       assert.equal(socket.protocol, 'chat')
       socket.send('grüße')
       assert.equal(await responseOf(socket), 'grüße')
-      const octets = randomBytes(1000)
-      socket.send(octets)
-      assert.ok(Buffer.from((await responseOf(socket)) as ArrayBuffer).equals(octets))
+      const bytes = randomBytes(1000)
+      socket.send(bytes)
+      assert.ok(Buffer.from((await responseOf(socket)) as ArrayBuffer).equals(bytes))
       const closed = closeOf(socket)
       socket.close(3001, 'bye')
       const { code, reason, wasClean } = await closed

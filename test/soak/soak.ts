@@ -77,9 +77,9 @@ function startBackend(): Server {
     else if (request.url === '/mcp') serveTools(request, response)
     else if (request.url === '/large') response.end(Buffer.alloc(1 << 20))
     else {
-      let octets = 0
-      request.on('data', (bytes) => (octets += bytes.length))
-      request.on('end', () => response.end(String(octets)))
+      let byteCount = 0
+      request.on('data', (bytes) => (byteCount += bytes.length))
+      request.on('end', () => response.end(String(byteCount)))
     }
   })
 }

@@ -2,7 +2,7 @@ import { type ClientHttp2Session, connect as connectHttp2, constants } from 'nod
 import type { Socket } from 'node:net'
 import type { Request } from './wire.ts'
 
-const PATIENCE = 8_000
+const TIMEOUT_MS = 8_000
 const MALFORMED = constants.NGHTTP2_PROTOCOL_ERROR
 
 /** One request by HTTP/2 on a connection of its own; undefined where it is closed without a response. */
@@ -29,7 +29,7 @@ function responseOf(
   fields: readonly (readonly [string, string])[],
 ): Promise<{ readonly status: number; readonly backend: string | undefined } | undefined> {
   return new Promise((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error('no response came in time')), PATIENCE)
+    const late = setTimeout(() => reject(new Error('no response came in time')), TIMEOUT_MS)
     const done = (response: Parameters<typeof resolve>[0]) => {
       clearTimeout(late)
       resolve(response)

@@ -73,7 +73,7 @@ function fieldsOf(
   return fields
 }
 
-const PATIENCE = 8_000
+const TIMEOUT_MS = 8_000
 
 /** One connection; it reads responses and nothing else. */
 export class Link {
@@ -114,7 +114,7 @@ export class Link {
         reject(
           new Error(`a connection was neither taken nor refused: ${JSON.stringify(transport)}`),
         )
-      }, PATIENCE)
+      }, TIMEOUT_MS)
       const done = (link: Link | undefined) => {
         clearTimeout(late)
         resolve(link)
@@ -162,7 +162,7 @@ export class Link {
   async ask(bytes: string, isHead: boolean): Promise<Outcome> {
     this.#text = ''
     this.#socket.write(bytes, 'latin1')
-    const until = performance.now() + PATIENCE
+    const until = performance.now() + TIMEOUT_MS
     for (;;) {
       const response = readResponse(this.#text, isHead, this.#isOver)
       if (response === 'more') {
@@ -178,7 +178,7 @@ export class Link {
 
   #more(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, PATIENCE)
+      const timer = setTimeout(resolve, TIMEOUT_MS)
       this.#wake = () => {
         clearTimeout(timer)
         this.#wake = undefined

@@ -102,7 +102,7 @@ export class Sendings implements Sending {
 }
 
 /** Goes on with what was waited for, unless nobody wants it any more. */
-export function whenDone<P, T>(
+export function onDone<P, T>(
   { sendings, responder }: Serving<P>,
   awaited: Promise<T>,
   next: (value: T) => void,
