@@ -126,7 +126,7 @@ function* whileWanted<P, T>(
   for (;;) {
     const { done, value } = steps.next()
     if (done === true) return value
-    // Nobody looks at what it comes to (`whenDone`).
+    // Nobody looks at what it comes to (`onDone`).
     if (sendings.isStopped) return undefined as T
     yield
   }
