@@ -183,7 +183,7 @@ function reportOf(medians: Medians, missing: readonly string[]): Report {
       `admits it. CPU µs per request, medians of ${ROUNDS} rounds of 1 s in turn (BENCH_ROUNDS=25`,
       'for figures to quote). Hot: one client, whose token is known. Cold: a new token each time.',
       'Envoy verifies with jwt_authn and decides with RBAC, and remembers tokens where it says so.',
-      'It tests rules in turn; with 10,000 of them it did not answer in time to be measured.',
+      'It tests rules in turn; with 10,000 of them it did not respond in time to be measured.',
       ...(isPinned ? [] : ['**Nothing was pinned to a core here: ratios mean little.**']),
       ...missing.map((what) => `Left out: ${what}.`),
     ],

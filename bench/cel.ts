@@ -13,7 +13,7 @@ export async function cel(): Promise<Report> {
     return {
       intro: [
         'CPU time, all threads of a process counted; slices of about 2 ms, engines in turn within',
-        'each table row; the p10 of the slices is shown. The predicate answers true or not-true, the',
+        'each table row; the p10 of the slices is shown. The predicate returns true or not-true, the',
         'other engines a value or an error with its message: "value, generated" is the like for like.',
         'From run to run on a shared machine figures move by up to two times, ratios by a third.',
         'Rule sets decide on one request whose texts change, after 400,000 warming decisions. Loading is',

@@ -1,4 +1,4 @@
-/** Something that is measured: runs `times` turns and answers the CPU time of them, in ns. */
+/** Something that is measured: runs `times` turns and returns the CPU time of them, in ns. */
 export interface Contender {
   readonly name: string
   readonly slice: (times: number) => number | Promise<number>

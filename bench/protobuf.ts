@@ -206,10 +206,10 @@ function checks(): readonly Contender[] {
   body.writeUInt32BE(response.length, 1)
   body.set(response, 5)
   const headers = new Map([['grpc-status', '0']])
-  const answer = { status: 200, headers: headers as never, fields: [], trailers: headers, body }
+  const reply = { status: 200, headers: headers as never, fields: [], trailers: headers, body }
   return [
     each('a CheckRequest', () => grpcQuestion(EXCHANGE, ASKED, 1000).body.length),
-    each('a verdict from a CheckResponse', () => readGrpcResponse(answer).kind.length),
+    each('a verdict from a CheckResponse', () => readGrpcResponse(reply).kind.length),
     each('a CheckResponse, decoded strictly', () => size(decode(CheckResponseSchema, response))),
     each('a CheckResponse, decoded', () => size(fromBinary(CheckResponseSchema, response))),
   ]

@@ -22,7 +22,7 @@ const TYPES: Readonly<Record<string, string>> = {
 export const DRAWN_FEATURES: Readonly<Record<string, string>> = {
   slashes: 'paths in which adjacent slashes are kept',
   hops: 'trusted hops',
-  answers: 'redirects and direct responses, also conditional ones',
+  ownResponses: 'redirects and direct responses, also conditional ones',
   cors: 'CORS',
   csrf: 'CSRF protection',
   basic: 'passwords',

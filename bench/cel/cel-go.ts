@@ -23,7 +23,7 @@ export class CelGo {
     return new CelGo(child, createInterface({ input: child.stdout }))
   }
 
-  /** Compiles a set of expressions; answers the CPU time, in ns. */
+  /** Compiles a set of expressions; returns the CPU time, in ns. */
   async load(name: string, exprs: readonly string[]): Promise<number> {
     return (await this.#ask({ do: 'load', name, exprs })).ns
   }

@@ -5,7 +5,7 @@ import { RequestHead, readRequestHead } from '../../src/wire/http1/head.ts'
 import { HEAD_LIMITS } from '../../src/wire/http1/message.ts'
 
 /*
- * Ways to read a head. Each looks at every byte, as a strict reader must, and answers how long
+ * Ways to read a head. Each looks at every byte, as a strict reader must, and returns how long
  * the path, the host and one field are, so that all have made these three strings.
  */
 export type Reader = (bytes: Buffer) => number

@@ -162,8 +162,8 @@ export async function startBackend(
 }
 
 /** Waits until connections are taken; says what the program said where they never are. */
-export async function reachable(port: number, started: Started, patience = 60_000): Promise<void> {
-  const until = performance.now() + patience
+export async function reachable(port: number, started: Started, timeout = 60_000): Promise<void> {
+  const until = performance.now() + timeout
   while (!(await takes(port))) {
     const { exitCode } = started.child
     if (exitCode !== null || performance.now() > until) {
@@ -182,8 +182,8 @@ const LINTS_AFTER = 4_000
  * its CPU only while another proxy has its turn. It would be counted among the first loads, with
  * its memory, so these wait until it is over.
  */
-export async function settled(pid: number, patience = 180_000): Promise<void> {
-  const until = performance.now() + patience
+export async function settled(pid: number, timeout = 180_000): Promise<void> {
+  const until = performance.now() + timeout
   await pause(LINTS_AFTER)
   while (familyOf(pid).length > 1 && performance.now() < until) await pause(100)
 }

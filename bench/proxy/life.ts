@@ -172,12 +172,12 @@ async function launch(
 }
 
 function isReady(port: number): Promise<boolean> {
-  return new Promise((answer) => {
+  return new Promise((resolve) => {
     const options = { host: '127.0.0.1', port, path: '/healthz/ready', agent: false }
     get(options, (response) => {
       response.resume()
-      answer(response.statusCode === 200)
-    }).once('error', () => answer(false))
+      resolve(response.statusCode === 200)
+    }).once('error', () => resolve(false))
   })
 }
 
@@ -189,7 +189,7 @@ interface Reload {
   readonly cpu: number
   /** Of CPU for which the event loop was held at the worst: what requests wait for at least. */
   readonly turn: number
-  /** The slowest answer to a client that asks every 5 ms all the while. */
+  /** The slowest response to a client that asks every 5 ms all the while. */
   readonly stall: number
   /** The same in quiet times. */
   readonly calm: number

@@ -97,9 +97,9 @@ export interface SteadyLoad {
   readonly untilFound: boolean
 }
 
-/** What it answers; latencies in milliseconds. */
+/** What it reports; latencies in milliseconds. */
 export interface Steadiness {
-  readonly answered: number
+  readonly responses: number
   readonly failed: number
   readonly p50: number
   readonly p99: number

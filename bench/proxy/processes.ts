@@ -47,7 +47,7 @@ export function start(core: Core, program: string, args: readonly string[]): Sta
   return { pid: child.pid ?? 0, child, output: () => text }
 }
 
-/** Runs a program to its end; answers what it wrote. */
+/** Runs a program to its end; returns what it wrote. */
 export async function runToEnd(core: Core, program: string, args: readonly string[]) {
   const started = start(core, program, args)
   const [code] = await once(started.child, 'close')

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 
 /*
- * The backend where there is no nginx: answers each head that ends a segment, by its path. Enough
+ * The backend where there is no nginx: responds to each head that ends a segment, by its path. Enough
  * for the bench, whose requests are never split and have no body.
  */
 
@@ -12,11 +12,11 @@ createServer({ noDelay: true }, (socket) => {
   socket.on('error', () => socket.destroy())
   socket.on('data', (bytes) => {
     const heads = bytes.toString('latin1').split(END).slice(0, -1)
-    for (const head of heads) socket.write(answerTo(head.split(' ', 2)[1] ?? '/'))
+    for (const head of heads) socket.write(responseTo(head.split(' ', 2)[1] ?? '/'))
   })
 }).listen(Number(process.argv[2]), '127.0.0.1')
 
-function answerTo(path: string): Buffer {
+function responseTo(path: string): Buffer {
   const known = responses.get(path)
   if (known !== undefined) return known
   const size = /^\/body\/(\d{1,8})$/.exec(path)?.[1]

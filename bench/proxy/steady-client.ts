@@ -44,7 +44,7 @@ class Line {
     this.#received = ''
     const { sentAt } = this
     this.sentAt = -1
-    answered(status, sentAt)
+    responded(status, sentAt)
     free(this)
   }
 
@@ -89,7 +89,7 @@ function free(line: Line): void {
   else line.send(since)
 }
 
-function answered(status: number, sentAt: number): void {
+function responded(status: number, sentAt: number): void {
   const now = performance.now()
   if (status === 200 && foundAt === 0) foundAt = Date.now()
   if (status !== 200) failed++
@@ -107,7 +107,7 @@ function finish(): void {
   const sorted = latencies.toSorted((a, b) => a - b)
   const at = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] ?? 0
   const found: Steadiness = {
-    answered: sorted.length,
+    responses: sorted.length,
     failed: failed + waiting.length,
     p50: at(0.5),
     p99: at(0.99),

@@ -24,11 +24,11 @@ async function statusFor(bound: string, host: string, isPrivate = false): Promis
   )) as Server
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
   socket.write(`GET /secret HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`)
-  let answer = ''
-  socket.on('data', (bytes) => (answer += bytes))
+  let response = ''
+  socket.on('data', (bytes) => (response += bytes))
   await once(socket, 'close')
   server.close()
-  return answer.slice(9, 12)
+  return response.slice(9, 12)
 }
 
 describe('a server for operators', () => {
@@ -43,7 +43,7 @@ describe('a server for operators', () => {
     ['localhost.attacker.example', '421'],
     ['[::1].attacker.example', '421'],
   ] as const) {
-    it(`that is for this machine answers ${host} with ${status}`, async () => {
+    it(`that is for this machine responds to ${host} with ${status}`, async () => {
       assert.equal(await statusFor('127.0.0.1', host), status)
     })
   }
@@ -66,9 +66,9 @@ describe('a server for operators', () => {
     const { port } = server.address() as AddressInfo
     const seen: number[] = []
     for (const path of ['/now', '/later', '/fine']) {
-      const answer = await fetch(`http://127.0.0.1:${port}${path}`)
-      await answer.text()
-      seen.push(answer.status)
+      const response = await fetch(`http://127.0.0.1:${port}${path}`)
+      await response.text()
+      seen.push(response.status)
     }
     server.close()
     server.closeAllConnections()
@@ -82,7 +82,7 @@ describe('a server for operators', () => {
     [hostname(), '200'],
     ['attacker.example', '421'],
   ] as const) {
-    it(`that shows what is private answers ${host} with ${status} beyond this machine too`, async () => {
+    it(`that shows what is private responds to ${host} with ${status} beyond this machine too`, async () => {
       assert.equal(await statusFor('0.0.0.0', host, true), status)
     })
   }

@@ -40,12 +40,12 @@ export async function serve(
 ): Promise<Server | Diagnostic | undefined> {
   if (address.kind === 'off') return undefined
   const checksHost = address.kind !== 'unix' && (isPrivate || isLoopback(address.host))
-  const patience = {
+  const timeouts = {
     headersTimeout: bounds.head,
     requestTimeout: bounds.request,
     connectionsCheckingInterval: Math.min(bounds.head / 2, 5_000),
   }
-  const server = createServer(patience, (request, response) => {
+  const server = createServer(timeouts, (request, response) => {
     if (checksHost && !isOwnName(request.headers.host ?? '', names)) {
       text(response, 421, 'use localhost, an IP address or the hostname of this machine\n')
       return

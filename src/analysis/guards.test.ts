@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { supposedOf } from '../cli/diff.ts'
+import { hypotheticalOf } from '../cli/diff.ts'
 import { openVerdicts } from '../cli/verdicts.ts'
 import type { Model } from '../model/model.ts'
 import { loadText } from '../sources/file/load.ts'
@@ -36,7 +36,7 @@ function ask(text: string, admitted: string, on: InvariantScope = {}) {
   return prove(modelFrom(text), invariant, (model) => {
     const verdicts = openVerdicts(model)
     return {
-      decide: (request) => verdicts.decide(supposedOf(request), request.isConnection),
+      decide: (request) => verdicts.decide(hypotheticalOf(request), request.isConnection),
       close: () => verdicts.close(),
     }
   })

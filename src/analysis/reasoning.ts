@@ -15,7 +15,7 @@ export interface Point {
   readonly facts: Facts
 }
 
-/** Questions about all requests that can come to one point; every answer is a proof or none. */
+/** Questions about all requests that can come to one point; every result is a proof or none. */
 export class Reasoning {
   readonly space: Space
   readonly #formulas = new Map<Condition, Map<number, Formula>>()

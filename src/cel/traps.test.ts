@@ -6,13 +6,13 @@ import { parseIp } from './values/ip.ts'
 import { readJson } from './values/json-read.ts'
 import type { Value } from './values/value.ts'
 
-// Where CEL engines go wrong, each as a question with its one right answer. `error` is CEL's.
+// Where CEL engines go wrong, each as an expression with its one right result. `error` is CEL's.
 
 const claims = (text: string) => ({ jwt: readJson(text) as Value })
 
 const TRAPS: readonly (readonly [
   title: string,
-  cases: readonly (readonly [expression: string, answer: unknown, variables?: object])[],
+  cases: readonly (readonly [expression: string, result: unknown, variables?: object])[],
 ])[] = [
   [
     'integral JSON numbers are ints',
@@ -239,13 +239,13 @@ const REQUEST = {
 describe('traps', () => {
   for (const [title, cases] of TRAPS) {
     describe(title, () => {
-      for (const [text, answer, variables] of cases) {
-        it(`${text} is ${answer}`, () => {
+      for (const [text, result, variables] of cases) {
+        it(`${text} is ${result}`, () => {
           for (const backend of ['generated', 'closures'] as const) {
             const { expression, diagnostics } = compile(text, STAGES.traffic, { backend })
             assert.ok(expression, diagnostics[0]?.message ?? '')
             const all = { ...REQUEST, ...variables } as unknown as Record<string, Value>
-            const wanted = answer === 'error' ? undefined : answer
+            const wanted = result === 'error' ? undefined : result
             assert.deepEqual(expression.evaluate()(all), wanted, backend)
             assert.equal(expression.predicate()(all), wanted === true, backend)
             assert.deepEqual(expression.explain(all).value, wanted, 'explain')

@@ -8,8 +8,8 @@ export const DEFAULT_ADMIN = 'http://127.0.0.1:15000'
 const TOKEN = 'PORTCULLIS_ADMIN_TOKEN'
 
 /** Milliseconds that a gateway may take to respond; analyses of large configurations take longer. */
-const PATIENCE = 10_000
-const ANALYSIS_PATIENCE = 150_000
+const TIMEOUT_MS = 10_000
+const ANALYSIS_TIMEOUT_MS = 150_000
 
 /** The decisions that a running gateway has, or why they cannot be had. */
 export async function askDecisions(
@@ -17,7 +17,7 @@ export async function askDecisions(
   path: string,
   environment: Environment,
 ): Promise<readonly DecisionRecord[] | string> {
-  const body = await ask(admin, path, environment, PATIENCE)
+  const body = await ask(admin, path, environment, TIMEOUT_MS)
   if (typeof body === 'string') return body
   return (body as { readonly decisions?: readonly DecisionRecord[] }).decisions ?? []
 }
@@ -32,21 +32,21 @@ export async function askAnalysis<T extends object>(
   environment: Environment,
   body?: object,
 ): Promise<T | string> {
-  return (await ask(admin, path, environment, ANALYSIS_PATIENCE, body)) as T | string
+  return (await ask(admin, path, environment, ANALYSIS_TIMEOUT_MS, body)) as T | string
 }
 
 async function ask(
   admin: string,
   path: string,
   environment: Environment,
-  patience: number,
+  timeout: number,
   sent?: object,
 ): Promise<object | string> {
   const content =
     sent === undefined
       ? {}
       : { method: 'POST', body: JSON.stringify(sent), type: 'application/json' }
-  const reply = await callAdmin(admin, { path, ...content }, environment, patience)
+  const reply = await callAdmin(admin, { path, ...content }, environment, timeout)
   return typeof reply === 'string' ? reply : (JSON.parse(reply.text) as object)
 }
 
@@ -69,7 +69,7 @@ export async function callAdmin(
   admin: string,
   { method = 'GET', path, body, type, ifMatch }: AdminCall,
   environment: Environment,
-  patience = PATIENCE,
+  timeout = TIMEOUT_MS,
 ): Promise<AdminReply | string> {
   const url = urlOf(admin, path)
   if (url === undefined) return `${admin} is neither a URL nor a host:port address`
@@ -79,7 +79,7 @@ export async function callAdmin(
     ...(type === undefined ? {} : { 'content-type': type }),
     ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
   }
-  const signal = AbortSignal.timeout(patience)
+  const signal = AbortSignal.timeout(timeout)
   const content = body === undefined ? {} : { body }
   try {
     const response = await fetch(url, { method, ...content, headers, signal })

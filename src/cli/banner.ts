@@ -1,5 +1,6 @@
 import type { Model } from '../model/model.ts'
 import type { Address, Settings } from '../model/settings.ts'
+import { Reach } from '../reach/reach.ts'
 import { omitUndefined } from '../sources/file/omit-undefined.ts'
 import type { Paint } from './paint.ts'
 
@@ -42,9 +43,10 @@ function addressesOf({ admin, stats, readiness }: Settings): Readonly<Record<str
 }
 
 /** One row for each gateway: what to type into a browser, or the port of a stream. */
-function listenerRows({ gateways }: Model): readonly (readonly [string, string])[] {
-  return gateways.flatMap(({ name, listeners }) => {
-    const urls = listeners.flatMap(({ protocol, hostname, port }) => {
+function listenerRows(model: Model): readonly (readonly [string, string])[] {
+  const byGateway = Map.groupBy(new Reach(model).listeners(), ({ gateway }) => gateway)
+  return [...byGateway].flatMap(([{ name }, own]) => {
+    const urls = own.flatMap(({ listener: { protocol, hostname, port } }) => {
       if (port === undefined) return []
       const host = hostname === undefined || hostname.startsWith('*') ? 'localhost' : hostname
       return [`${protocol.toLowerCase()}://${host}:${port}`]

@@ -10,12 +10,12 @@ import {
   rootProblem,
 } from '../policies/tls-materials.ts'
 import { visitPolicies, visitRoute } from '../reach/all-layers.ts'
+import { Reach } from '../reach/reach.ts'
 
 /** What no schema can see: keys and certificates that are none, or do not go together. */
 export function checkKeys(model: Model): readonly Diagnostic[] {
-  const listeners = model.gateways.flatMap(({ listeners }) => listeners)
   return [
-    ...listeners.flatMap(checkListener),
+    ...[...new Reach(model).listeners()].flatMap(({ listener }) => checkListener(listener)),
     ...backendPolicies(model).flatMap(backendMaterialFaults),
   ]
 }

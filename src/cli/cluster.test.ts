@@ -46,20 +46,20 @@ describe('the objects of a cluster at the command line', () => {
       url.pathname.split('/').slice(2, -1).join('/'),
       url.pathname.split('/').at(-1),
     ]
-    const answer = (status: number, body: object) =>
+    const respond = (status: number, body: object) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-    if (forbidden.has(plural)) return answer(403, { message: `may not list ${plural}` })
+    if (forbidden.has(plural)) return respond(403, { message: `may not list ${plural}` })
     const all = objects.filter(({ apiVersion, kind }) => {
       const many = /[^aeiou]y$/.test(kind)
         ? `${kind.toLowerCase().slice(0, -1)}ies`
         : `${kind.toLowerCase()}${kind.endsWith('s') ? 'es' : 's'}`
       return apiVersion === group && many === plural
     })
-    if (all.length === 0 && plural !== 'secrets') return answer(404, { message: 'not found' })
+    if (all.length === 0 && plural !== 'secrets') return respond(404, { message: 'not found' })
     const from = Number(url.searchParams.get('continue') ?? 0)
     const items = all.slice(from, from + 1).map(({ apiVersion: _, kind: __, ...rest }) => rest)
     const next = from + 1 < all.length ? { continue: String(from + 1) } : {}
-    return answer(200, { metadata: next, items })
+    return respond(200, { metadata: next, items })
   })
   const kubeconfig = join(folder, 'kubeconfig')
   const file = join(folder, 'all.yaml')

@@ -45,7 +45,7 @@ Exit code: 0 if it was done, 1 if not, 2 for a usage error.`,
     }
     const isJson = formatOf(values, ['text', 'json']) === 'json'
     const { admin = DEFAULT_ADMIN, comment = '' } = values
-    const call: Call = (one) => callAdmin(admin, one, terminal.environment, PATIENCE)
+    const call: Call = (one) => callAdmin(admin, one, terminal.environment, TIMEOUT_MS)
     const said = await action(rest, { call, comment, isJson, terminal })
     if ('problem' in said) terminal.err(`portcullis config: ${said.problem}\n`)
     else terminal.out(said.out)
@@ -54,7 +54,7 @@ Exit code: 0 if it was done, 1 if not, 2 for a usage error.`,
 })
 
 /** Milliseconds: a change of a large configuration is validated first. */
-const PATIENCE = 150_000
+const TIMEOUT_MS = 150_000
 
 type Call = (one: Parameters<typeof callAdmin>[1]) => ReturnType<typeof callAdmin>
 

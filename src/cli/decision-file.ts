@@ -22,11 +22,11 @@ export async function openDecisionFile(
     return await DecisionFile.open({
       ...file,
       path,
-      whenFailed: (message, lost) => {
+      onFailed: (message, lost) => {
         const fields = { file: path, error: message }
         log.error('decisions', lost === 0 ? fields : { ...fields, lost })
       },
-      whenDropped: (records) => drops.inc(records),
+      onDropped: (records) => drops.inc(records),
     })
   } catch (error) {
     return {

@@ -79,7 +79,7 @@ routes:
       /maxHeadSize/,
     ],
     [
-      'what the gateway answers itself',
+      'responses of the gateway itself',
       config('    timeout: {}\n'),
       config('    directResponse: { status: 403 }\n'),
       /routes\[api\].*directResponse/,

@@ -140,11 +140,13 @@ export function compare(before: SetModel, after: SetModel): SemanticDiff {
 
 /** Undefined where nobody has such a token now: an example must be one that can be sent. */
 export function decideExample(verdicts: Verdicts, request: ExampleRequest): Verdict | undefined {
-  const supposed = supposedOf(request)
-  return isGoodNow(supposed.identity) ? verdicts.decide(supposed, request.isConnection) : undefined
+  const hypothetical = hypotheticalOf(request)
+  return isGoodNow(hypothetical.identity)
+    ? verdicts.decide(hypothetical, request.isConnection)
+    : undefined
 }
 
-export function supposedOf(request: ExampleRequest): HypotheticalRequest {
+export function hypotheticalOf(request: ExampleRequest): HypotheticalRequest {
   const { method, path, query, host, source, sni, certificate, identity, message } = request
   const body = message && new TextEncoder().encode(message.body)
   const headers =

@@ -170,9 +170,9 @@ describe('portcullis explain', () => {
     ],
   ] as const) {
     it(`tells ${what}`, async () => {
-      const { code: answer, out } = await explain(...args)
+      const { code: exitCode, out } = await explain(...args)
       assert.match(out, verdict)
-      assert.equal(answer, code)
+      assert.equal(exitCode, code)
     })
   }
 
@@ -253,7 +253,7 @@ describe('a decision in a file', () => {
       path: records,
       maxSize: 1 << 20,
       maxFiles: 1,
-      whenFailed: assert.fail,
+      onFailed: assert.fail,
     })
     file.write(decision)
     file.write({ ...decision, id: 'cross-site', kind: 'csrf', cause: 'cross-site' })

@@ -28,9 +28,9 @@ import {
 import { findDecision } from './find-decision.ts'
 import {
   bodyFrom,
-  readSupposed,
-  supposedFrom,
-  supposedFromRecord,
+  hypotheticalFrom,
+  hypotheticalFromRecord,
+  readHypothetical,
   withBody,
 } from './hypothetical-request.ts'
 import { idleServices } from './idle-deps.ts'
@@ -150,7 +150,7 @@ async function explainFile(
   const loaded = load(file, terminal)
   if (loaded === undefined) return undefined
   const { model, settings } = loaded
-  const given = await supposedBy(options, terminal)
+  const given = await hypotheticalBy(options, terminal)
   if (given === undefined) return undefined
   const dice = { value: 0 }
   const program = compileProgram(model, undefined, idleServices(dice, settings?.modelCatalog))
@@ -171,26 +171,26 @@ async function reportOn(
   given: Given,
   dice: { value: number },
 ): Promise<Explained | string> {
-  const { supposed: written, hasPassed, isRecorded, body } = given
+  const { hypothetical: written, hasPassed, isRecorded, body } = given
   checkName(program, written)
   const reader = new RequestReader(program)
-  const read = readSupposed(program, reader, written)
+  const read = readHypothetical(program, reader, written)
   if ('word' in read) return reportRejected(read)
-  const supposed = body === undefined ? read : await withBody(program, reader, read, body)
-  const explained = explainRequest(program, supposed, dice)
+  const hypothetical = body === undefined ? read : await withBody(program, reader, read, body)
+  const explained = explainRequest(program, hypothetical, dice)
   if (typeof explained === 'string') return explained
   const asked = certificatesAt(program, explained)
-  const isMissing = asked === 'Require' && supposed.certificate === undefined
+  const isMissing = asked === 'Require' && hypothetical.certificate === undefined
   const [connection] = explained.stages
   if (isMissing && !isRecorded && !(connection && isDenied(connection))) {
     return reportUncertified(explained)
   }
   const notes = [
-    ...unseen(supposed, explained),
+    ...unseen(hypothetical, explained),
     ...(isMissing
       ? ['this listener requires a client certificate, but the record does not contain one']
       : []),
-    ...(asked === undefined && supposed.certificate !== undefined
+    ...(asked === undefined && hypothetical.certificate !== undefined
       ? [
           'this listener does not request client certificates: rules do not see the certificate that you passed',
         ]
@@ -200,7 +200,7 @@ async function reportOn(
   const { authentications, unverified = [] } = explained
   const certain = authentications.filter((one) => !unverified.includes(one))
   const refused = certain
-    .map((policy) => refusalBy(policy, supposed))
+    .map((policy) => refusalBy(policy, hypothetical))
     .find((one) => one !== undefined)
   return reportExplained(explained, notes, refused, unverified[0])
 }
@@ -258,7 +258,7 @@ function refuse(
 }
 
 interface Given {
-  readonly supposed: HypotheticalRequest
+  readonly hypothetical: HypotheticalRequest
   readonly body?: Uint8Array | undefined
   /** Its credentials were accepted then, though the record may not show them. */
   readonly hasPassed: boolean
@@ -266,14 +266,14 @@ interface Given {
   readonly isRecorded: boolean
 }
 
-async function supposedBy(
+async function hypotheticalBy(
   options: Options,
   { err, colour, environment }: Terminal,
 ): Promise<Given | undefined> {
   const { decision, decisions } = options
   if (decision === undefined) {
     const body = bodyFrom(options)
-    return { supposed: supposedFrom(options), body, hasPassed: false, isRecorded: false }
+    return { hypothetical: hypotheticalFrom(options), body, hasPassed: false, isRecorded: false }
   }
   const found = await findDecision(decision, options.admin, decisions, environment)
   const [record] = typeof found === 'string' ? [] : found
@@ -287,14 +287,14 @@ async function supposedBy(
     )
     return undefined
   }
-  const { supposed, hidden } = supposedFromRecord(record)
+  const { hypothetical, hidden } = hypotheticalFromRecord(record)
   if (hidden.length > 0) {
     const names = hidden.join(', ')
     const hint =
       'they are treated as not set; add them to config.decisions.show to record their values'
     err(`${painter(colour)('warn', `not in the record: ${names}: ${hint}`)}\n`)
   }
-  return { supposed, hasPassed: record.kind === 'authorization', isRecorded: true }
+  return { hypothetical, hasPassed: record.kind === 'authorization', isRecorded: true }
 }
 
 function parse(args: readonly string[]) {

@@ -59,7 +59,7 @@ export interface Explained {
 interface AuthenticationReport {
   readonly policy: string
   readonly kind: string
-  /** Without credentials that it accepts no rule is asked: the answer is 401. */
+  /** Without credentials that it accepts no rule is evaluated: the response is 401. */
   readonly isRequired: boolean
 }
 

@@ -54,7 +54,7 @@ function withLength(headers: readonly Header[], body: Uint8Array | undefined): r
 type Header = readonly [name: string, value: string]
 
 /** The request that the options describe, before anybody read it. */
-export function supposedFrom(options: HypotheticalOptions): HypotheticalRequest {
+export function hypotheticalFrom(options: HypotheticalOptions): HypotheticalRequest {
   const { method, target, version, named } = requestLine(options.request ?? 'GET /')
   const headers = withLength((options.header ?? []).map(headerOf), bodyFrom(options))
   const hasHost = headers.some(([name]) => name.toLowerCase() === 'host')
@@ -133,32 +133,32 @@ function oneLine(text: string): string {
  * The request as the gateway reads it, at the listener that serves it. On listeners of other
  * protocols there is none, and a name that no listener has is told by who looks for it.
  */
-export function readSupposed(
+export function readHypothetical(
   { listeners }: Program,
   reader: RequestReader,
-  supposed: HypotheticalRequest,
+  hypothetical: HypotheticalRequest,
 ): HypotheticalRequest | Rejected {
-  const { listener: wanted, sni } = supposed
+  const { listener: wanted, sni } = hypothetical
   const called = new Set(listenersCalled(listeners, wanted))
   const isWanted = (one: ListenerProgram) => called.has(one)
   const isHttp = ({ listener: own }: ListenerProgram) => servesRequests(own)
-  if (!listeners.some((one) => isWanted(one) && isHttp(one))) return supposed
-  const placed = reader.read(writtenBy(supposed), isWanted, sni)
+  if (!listeners.some((one) => isWanted(one) && isHttp(one))) return hypothetical
+  const placed = reader.read(writtenBy(hypothetical), isWanted, sni)
   if (!('listener' in placed)) return placed
   const { gateway, listener } = placed.listener
-  return { ...supposed, ...placed.request, listener: `${gateway}/${listener.name}` }
+  return { ...hypothetical, ...placed.request, listener: `${gateway}/${listener.name}` }
 }
 
 /** The same with a body, as the gateway's own reader leaves it to the rules. */
 export async function withBody(
   program: Program,
   reader: RequestReader,
-  supposed: HypotheticalRequest,
+  hypothetical: HypotheticalRequest,
   bytes: Uint8Array,
 ): Promise<HypotheticalRequest> {
-  const reading = bodyReaderOf(program, supposed)
-  const limits = reader.limitsAt(supposed.listener ?? '')
-  if (reading === undefined || limits === undefined) return supposed
+  const reading = bodyReaderOf(program, hypothetical)
+  const limits = reader.limitsAt(hypothetical.listener ?? '')
+  if (reading === undefined || limits === undefined) return hypothetical
   const { exchange, needs } = reading
   const kept = bytes.length > limits.body ? undefined : bytes
   const coding = exchange.request.headers.get('content-encoding')
@@ -166,7 +166,7 @@ export async function withBody(
   const body = { bytes: kept, beginning: bytes.subarray(0, limits.body) }
   const rejected = await takeBody(exchange, body, coding, options)
   return {
-    ...supposed,
+    ...hypothetical,
     body: { content: exchange.request.body, rejected, limits, size: bytes.length },
   }
 }
@@ -242,8 +242,8 @@ function isSpiffe(name: string): boolean {
 }
 
 /** The request of a record, as far as its values are shown, and the names of those that are not. */
-export function supposedFromRecord(record: DecisionRecord): {
-  readonly supposed: HypotheticalRequest
+export function hypotheticalFromRecord(record: DecisionRecord): {
+  readonly hypothetical: HypotheticalRequest
   readonly hidden: readonly string[]
 } {
   const headers: [string, string][] = []
@@ -258,7 +258,7 @@ export function supposedFromRecord(record: DecisionRecord): {
     else setClaim(identity, attribute)
   }
   const source = /^\[?(.*?)\]?:(\d+)$/.exec(record.source)
-  const supposed: HypotheticalRequest = {
+  const hypothetical: HypotheticalRequest = {
     method: record.method ?? 'GET',
     path: record.path ?? '/',
     search: '',
@@ -271,7 +271,7 @@ export function supposedFromRecord(record: DecisionRecord): {
     listener: `${record.gateway}/${record.listener ?? ''}`,
     backend: record.backend,
   }
-  return { supposed, hidden }
+  return { hypothetical, hidden }
 }
 
 const IDENTITIES: readonly string[] = IDENTITY_VARIABLES

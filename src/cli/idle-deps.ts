@@ -24,6 +24,6 @@ export function idleServices(
     now: () => performance.now(),
     random: () => dice.value,
     // Tokens are not checked here, so no keys are needed.
-    world: { fetch: async () => ({ kind: 'refused', detail: 'nothing is fetched here' }) },
+    policyDeps: { fetch: async () => ({ kind: 'refused', detail: 'nothing is fetched here' }) },
   }
 }

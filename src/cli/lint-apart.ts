@@ -5,7 +5,7 @@ import type { Environment } from '../sources/file/expand.ts'
 
 /** Milliseconds after a change: what was changed is served before anybody thinks about it. */
 const PAUSE = 2_000
-const PATIENCE = 300_000
+const TIMEOUT_MS = 300_000
 const MAX_TEXT = 64 * 1024 * 1024
 
 /** The word that makes the program lint a file together with what is stored. */
@@ -55,7 +55,7 @@ export class LintApart {
 
   async #start(round: number): Promise<void> {
     const { file, environment, entry = process.argv[1] as string } = this.#options
-    const settings = { env: environment, timeout: PATIENCE, maxBuffer: MAX_TEXT } as const
+    const settings = { env: environment, timeout: TIMEOUT_MS, maxBuffer: MAX_TEXT } as const
     const stored = await this.#options.stored?.()
     if (round !== this.#round) return
     const command = stored === undefined ? ['lint', '--format', 'json'] : [LINT_STORED]

@@ -99,10 +99,10 @@ describe('portcullis lint', () => {
     const path = file('fix.yaml', text)
     const { err } = await run(['lint', path, '--fix'])
     assert.match(err, /\d fixed/)
-    const mended = text
+    const fixed = text
       .replace("        - allow: request.headers['X-A'] == '1' # about a\n", '')
       .replace('X-B', 'x-b')
-    assert.equal(readFileSync(path, 'utf8'), mended)
+    assert.equal(readFileSync(path, 'utf8'), fixed)
   })
 
   it('does not promise to mend what it just could not', async () => {

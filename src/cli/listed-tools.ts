@@ -127,7 +127,7 @@ const HANDSHAKE = '2025-11-25'
 const MODERN = '2026-07-28'
 /** A server that never ends its list is not followed for ever. */
 const MAX_PAGES = 64
-const PATIENCE = 60_000
+const TIMEOUT_MS = 60_000
 
 class ListingClient {
   readonly #url: string
@@ -211,7 +211,7 @@ class ListingClient {
     const response = await fetch(this.#url, {
       method: 'POST',
       body: JSON.stringify({ jsonrpc: '2.0', ...message }),
-      signal: AbortSignal.timeout(PATIENCE),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
       headers: {
         'content-type': 'application/json',
         accept: 'application/json, text/event-stream',

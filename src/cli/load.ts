@@ -31,7 +31,7 @@ export interface ThreadOptions {
   /** The program that the thread runs: this one. */
   readonly entry?: string
   /** Milliseconds until it is given up. */
-  readonly patience?: number
+  readonly timeout?: number
   readonly maxMegabytes?: number
 }
 
@@ -41,7 +41,7 @@ export async function loadInThread(
   environment: Environment,
   options: ThreadOptions = {},
 ): Promise<Loaded> {
-  const { entry = process.argv[1] as string, patience = 60_000, maxMegabytes = 2_048 } = options
+  const { entry = process.argv[1] as string, timeout = 60_000, maxMegabytes = 2_048 } = options
   const workerData: ThreadData = { file, environment: { ...environment } }
   const resourceLimits = { maxOldGenerationSizeMb: maxMegabytes }
   const thread = startThread(entry, { argv: [THREAD], workerData, resourceLimits })
@@ -49,8 +49,8 @@ export async function loadInThread(
   const failed = new Promise<never>((_, reject) => {
     thread.once('error', reject)
     thread.once('exit', (code) => reject(new Error(`the reader thread exited with code ${code}`)))
-    const late = new Error(`reading it took longer than ${patience / 1_000} s`)
-    timer = setTimeout(reject, patience, late)
+    const late = new Error(`reading it took longer than ${timeout / 1_000} s`)
+    timer = setTimeout(reject, timeout, late)
   })
   try {
     return await Promise.race([take(thread), failed])

@@ -101,9 +101,9 @@ describe('a thing that is moved within its file', () => {
   const placeOf = (part: string) => `${file}:${lineOf(part)}:`
 
   const explained = (path: string) => {
-    const supposed = { method: 'GET', path, search: '', host: 'x', headers: [] }
+    const hypothetical = { method: 'GET', path, search: '', host: 'x', headers: [] }
     const from = { source: '10.0.0.1', sourcePort: 1, identity: {} }
-    return explainRequest(program, { ...supposed, ...from }, { value: 0 })
+    return explainRequest(program, { ...hypothetical, ...from }, { value: 0 })
   }
 
   /** All that says where something is, compared with the text itself. */

@@ -47,7 +47,7 @@ function write(text: string): string {
   return file
 }
 
-async function answerTo(invariant: Readonly<Record<string, unknown>>) {
+async function verdictOn(invariant: Readonly<Record<string, unknown>>) {
   const text = `${CONFIG}- ${JSON.stringify({ name: 'it', ...invariant })}\n`
   const { code, out } = await runWith(['prove', '--format', 'json', write(text)])
   const [suite] = JSON.parse(out).suites
@@ -97,9 +97,9 @@ describe('portcullis prove, where requests do not take the way to their backend'
     it(`${title}: ${kind}`, async () => {
       const text = `${ELSEWHERE}- ${JSON.stringify({ name: 'it', on, admitted })}\n`
       const { out } = await runWith(['prove', '--format', 'json', write(text)])
-      const { answer } = JSON.parse(out).suites[0].invariants[0]
-      assert.equal(answer.kind, kind, JSON.stringify(answer))
-      if (why !== undefined) assert.match(answer.because[0].why, why)
+      const { answer: verdict } = JSON.parse(out).suites[0].invariants[0]
+      assert.equal(verdict.kind, kind, JSON.stringify(verdict))
+      if (why !== undefined) assert.match(verdict.because[0].why, why)
     })
   }
 })
@@ -170,14 +170,14 @@ describe('portcullis prove', () => {
     ],
   ] as const) {
     it(`${title}: ${kind}`, async () => {
-      const answer = await answerTo(invariant)
-      assert.equal(answer.kind, kind, JSON.stringify(answer))
-      assert.equal(answer.code, { proven: 0, refuted: 1, 'not known': 3 }[kind])
+      const verdict = await verdictOn(invariant)
+      assert.equal(verdict.kind, kind, JSON.stringify(verdict))
+      assert.equal(verdict.code, { proven: 0, refuted: 1, 'not known': 3 }[kind])
     })
   }
 
   it('shows a request that is admitted', async () => {
-    const { examples } = await answerTo({
+    const { examples } = await verdictOn({
       on: { listener: 'web' },
       when: "request.path.startsWith('/admin')",
       admitted: admins,
@@ -204,9 +204,9 @@ describe('portcullis prove', () => {
 
   it('says when nothing that it applies to is admitted', async () => {
     const vacuous = { on: { route: 'open' }, when: "request.method == 'TRACE'", admitted: 'false' }
-    assert.equal((await answerTo(vacuous)).isVacuous, true)
+    assert.equal((await verdictOn(vacuous)).isVacuous, true)
     const other = { on: { route: 'open' }, admitted: "request.method != 'TRACE'" }
-    assert.equal((await answerTo(other)).isVacuous, false)
+    assert.equal((await verdictOn(other)).isVacuous, false)
   })
 
   it('sees the token that the level itself verifies, and no token beside it', async () => {

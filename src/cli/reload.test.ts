@@ -16,7 +16,7 @@ function watched() {
     readonly reject: (error: Error) => void
   }[] = []
   const codes = (all: readonly Diagnostic[]) => all.map(({ code }) => code).join()
-  const answer: Applied & { error?: Error } = { isApplied: true, diagnostics: [] }
+  const applied: Applied & { error?: Error } = { isApplied: true, diagnostics: [] }
   const source = new FileSource({
     main: { path: 'gateway.yaml', stamp: '' },
     files: [],
@@ -32,8 +32,8 @@ function watched() {
   const options = {
     apply: async (model: Model) => {
       happened.push(`apply ${model.routes.map(({ name }) => name).join()}`)
-      if (answer.error !== undefined) throw answer.error
-      return answer
+      if (applied.error !== undefined) throw applied.error
+      return applied
     },
     applied: () => void happened.push('applied'),
     rejected: (diagnostics: readonly Diagnostic[]) =>
@@ -44,7 +44,7 @@ function watched() {
   const over = followSource(source, options, stopping.signal)
   // What is followed at first is no news.
   happened.length = 0
-  return { happened, loads, source, answer, stopping, over }
+  return { happened, loads, source, applied, stopping, over }
 }
 
 const configuration = (route: string): Loaded =>
@@ -126,8 +126,8 @@ describe('reloading', () => {
   })
 
   it('what cannot be put into effect is rejected', async () => {
-    const { happened, loads, source, answer } = watched()
-    Object.assign(answer, { isApplied: false })
+    const { happened, loads, source, applied } = watched()
+    Object.assign(applied, { isApplied: false })
     source.refresh()
     await turn()
     loads[0]?.resolve(configuration('a'))
@@ -156,13 +156,13 @@ describe('reloading', () => {
   })
 
   it('what is thrown while a change is applied costs that change alone', async () => {
-    const { happened, loads, source, answer } = watched()
-    answer.error = new Error('a fault')
+    const { happened, loads, source, applied } = watched()
+    applied.error = new Error('a fault')
     source.refresh()
     await turn()
     loads[0]?.resolve(configuration('a'))
     await turn()
-    delete answer.error
+    delete applied.error
     source.refresh()
     await turn()
     loads[1]?.resolve(configuration('b'))

@@ -16,7 +16,7 @@ function file(name: string, text: string): string {
 }
 
 /** A route that responds to some requests itself, by a header that no record shows. */
-const answering = (hostnames: string) => `gateways:
+const responding = (hostnames: string) => `gateways:
   default: { port: 8080 }
 routes:
   - name: api
@@ -27,7 +27,7 @@ routes:
     backends: [{ host: 'a:80' }]
 `
 
-describe('replay of what the gateway itself may have answered', () => {
+describe('replay of what may have been responses of the gateway itself', () => {
   const record = recordOf({
     ...{ gateway: 'default', listener: 'default', route: 'api', verdict: 'allowed' },
     ...{ method: 'GET', host: 'a.example', path: '/x', status: 503 },
@@ -41,7 +41,7 @@ describe('replay of what the gateway itself may have answered', () => {
       const { out } = await runWith([
         'replay',
         ...['--decisions', file('decisions.jsonl', `${JSON.stringify(record)}\n`)],
-        ...['--old', file('old.yaml', answering('')), '--new', file('new.yaml', answering(now))],
+        ...['--old', file('old.yaml', responding('')), '--new', file('new.yaml', responding(now))],
       ])
       assert.ok(out.includes(`0 newly admitted, 0 newly denied, ${counts}`), out)
     })

@@ -5,7 +5,7 @@ import {
   replay as replayDecisions,
 } from '../analysis/decisions/replay.ts'
 import { visible } from '../diagnostics/text-cells.ts'
-import type { Gateway } from '../model/gateway.ts'
+import { Reach } from '../reach/reach.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { exampleLines, loadModel } from './diff.ts'
 import { ADMIN, FORMAT, formatOf, readArgs } from './read-args.ts'
@@ -86,7 +86,8 @@ function replayFiles(
   const [old, now] = [loadModel(before, terminal), loadModel(after, terminal)]
   if (old === undefined || now === undefined) return undefined
   // Records of a gateway that listened elsewhere than the old file says are taken by name.
-  const isPortOf = (port: number) => old.gateways.some((one) => hasPort(one, port))
+  const { ports } = new Reach(old)
+  const isPortOf = (port: number) => ports.has(port)
   const [was, is] = [openRouter(old, isPortOf), openRouter(now, isPortOf)]
   const found = replayDecisions(records, {
     old: { model: old, route: was.route },
@@ -115,10 +116,6 @@ async function replayServed(
   if (!hasOtherSettings) return found
   const why = '`config` in the file differs from that of the gateway and was not evaluated'
   return { ...found, unknown: [...found.unknown, { why, requests: found.requests }] }
-}
-
-function hasPort({ listeners }: Gateway, port: number): boolean {
-  return listeners.some((listener) => listener.port === port)
 }
 
 const TITLES = { admitted: 'denied then, admitted now', refused: 'admitted then, denied now' }

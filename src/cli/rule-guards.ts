@@ -7,7 +7,7 @@ import type { Authorization } from '../policies/authorization-rules.ts'
 import { clientCertificates, type HypotheticalRequest } from '../program/explain.ts'
 import type { GuardedWay, RuleGuard } from '../program/protection.ts'
 import { RULE_KINDS } from '../reach/points.ts'
-import { NO_NAMES, supposedOf } from './diff.ts'
+import { hypotheticalOf, NO_NAMES } from './diff.ts'
 import { messageGuards } from './message-guards.ts'
 import { openVerdicts, type Verdicts } from './verdicts.ts'
 
@@ -58,7 +58,7 @@ function guardBy(guard: Guard, { route }: GuardedWay, verdicts: Verdicts): Guard
     isAdmitted,
     isUnserved,
     route: taken,
-  } = verdicts.decide(supposedOf(example), example.isConnection)
+  } = verdicts.decide(hypotheticalOf(example), example.isConnection)
   const isRefused = !isAdmitted && isUnserved !== true
   return isRefused && taken === (route?.name ?? '') ? 'something' : 'unknown'
 }

@@ -37,12 +37,6 @@ export function logFindings(findings: readonly Diagnostic[], log: Logger): void 
   }
 }
 
-/** Several listeners may share one. */
-export function portsOf({ gateways }: Model): readonly number[] {
-  const listeners = gateways.flatMap((gateway) => gateway.listeners)
-  return [...new Set(listeners.flatMap(({ port }) => port ?? []))]
-}
-
 /** How many parts of a Model are rejected. What is invalid in a file or a row was reported, so that
  * thousands of parts need not be looked at; a controller knows of it by itself (`isDelivered`). */
 export function countRejected(

@@ -18,6 +18,7 @@ import type { Settings } from '../model/settings.ts'
 import { runCooperatively, runToCompletion } from '../model/steps.ts'
 import { versionOfModel } from '../model/version.ts'
 import { errorReporter } from '../proxy/internal-errors.ts'
+import { Reach } from '../reach/reach.ts'
 import { withExcerpts } from '../sources/file/excerpts.ts'
 import { brokenOff, FileSource } from '../sources/file/file-source.ts'
 import { stampOf } from '../sources/file/file-version.ts'
@@ -55,7 +56,7 @@ import { followSource, type ReloadOptions } from './reload.ts'
 import { restartNeeded } from './restart-needed.ts'
 import { shareRevoked } from './route-sign-in.ts'
 import { RUN_HELP, runOptionsOf } from './run-options.ts'
-import { countRejected, logErrors, logFindings, portsOf, withWorkers } from './run-report.ts'
+import { countRejected, logErrors, logFindings, withWorkers } from './run-report.ts'
 import { sessionKeyProblems, withSessionKey } from './session-key.ts'
 import { optimizeForTraffic, withoutOptimization } from './startup-memory.ts'
 import { stopAsked } from './stop-asked.ts'
@@ -373,7 +374,7 @@ async function serveUntilStopped(
 
   const serving = { file, model: announced, settings, workers: fleet.size, version: VERSION }
   if (terminal.width !== undefined) terminal.err(banner(serving, painter(terminal.colour)))
-  const ports = portsOf(announced)
+  const ports = [...new Reach(announced).ports]
   log.info('portcullis', { ...startRecord(serving), ports, message: 'serving' })
   await stopped
   // Readiness goes first, so that no new traffic is sent here while the rest finishes.

@@ -2,6 +2,7 @@ import { readDecisions } from '../analysis/decisions/read.ts'
 import { type Suggestions, suggest as suggestRules } from '../analysis/suggest/suggest.ts'
 import { visible } from '../diagnostics/text-cells.ts'
 import type { Model } from '../model/model.ts'
+import { Reach } from '../reach/reach.ts'
 import { askAnalysis } from './admin-client.ts'
 import { defineCommand, UsageError } from './define.ts'
 import { compare, exampleLines, loadModel } from './diff.ts'
@@ -62,9 +63,7 @@ usage error.`,
     }
     const model = loadModel(file, terminal)
     if (model === undefined) return 1
-    const ports = new Set(
-      model.gateways.flatMap(({ listeners }) => listeners.map(({ port }) => port)),
-    )
+    const { ports } = new Reach(model)
     const found = suggestRules(route === undefined ? records : idsOn(route, records), model, {
       openRouter: (one: Model) => openRouter(one, (port) => ports.has(port)),
       compare,

@@ -93,6 +93,19 @@ describe('portcullis test', () => {
     })
   }
 
+  it('connects to the stand-in of a TCP route without the TLS of its backend', async () => {
+    const file = join(FOLDER, 'stream.yaml')
+    const policies = '{ backendTLS: { insecure: true } }'
+    const config = [
+      'gateways:\n    streams: { port: 8443, protocol: TCP }',
+      `tcpRoutes: [{ name: s, gateways: [streams], backends: [{ host: 'a:1', policies: ${policies} }] }]`,
+    ]
+    const requests = '- { listener: streams, expect: 200 }\n'
+    writeFileSync(file, `name: stream\nconfig:\n  ${config.join('\n  ')}\nrequests:\n${requests}`)
+    const { out } = await run(file)
+    assert.match(out, /stream: 1 of 1 passed/)
+  })
+
   it('reads the response to CONNECT', async () => {
     const rejected = '- { method: CONNECT, host: "api:443", path: "api:443", expect: 405 }\n'
     assert.match((await run(suite('connect', rejected))).out, /connect: 1 of 1 passed/)

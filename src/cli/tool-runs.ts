@@ -7,7 +7,7 @@ import type { Environment } from '../sources/file/expand.ts'
 
 const MAX_RUNNING = 2
 const MAX_WAITING = 8
-const PATIENCE = 120_000
+const TIMEOUT_MS = 120_000
 const MAX_TEXT = 64 * 1024 * 1024
 const LOW_PRIORITY = 10
 
@@ -53,7 +53,7 @@ export function openTools({
 
 function runApart(args: readonly string[], environment: Environment): Promise<ToolResult> {
   return new Promise((resolve) => {
-    const settings = { env: environment, timeout: PATIENCE, maxBuffer: MAX_TEXT } as const
+    const settings = { env: environment, timeout: TIMEOUT_MS, maxBuffer: MAX_TEXT } as const
     const all = [...process.execArgv, ...args]
     const child = execFile(process.execPath, all, settings, (error, out, err) => {
       const code = typeof error?.code === 'number' ? error.code : error === null ? 0 : 1

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FindUi } from '../admin/ui-files.ts'
 
-const PATIENCE = 120_000
+const TIMEOUT_MS = 120_000
 
 /**
  * Where the Admin UI is. A release has it beside the program. A checkout builds it with the first
@@ -19,7 +19,7 @@ export function openUi(): FindUi {
   }
   return () =>
     new Promise((resolve) => {
-      const settings = { timeout: PATIENCE, maxBuffer: 1 << 24 }
+      const settings = { timeout: TIMEOUT_MS, maxBuffer: 1 << 24 }
       execFile(process.execPath, [builder], settings, (error, out, err) => {
         if (error === null) resolve({ folder: out.trim().split('\n').at(-1) ?? '' })
         else resolve({ problem: `the Admin UI could not be built: run npm ci\n\n${err}`.trim() })

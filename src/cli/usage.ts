@@ -79,7 +79,7 @@ export async function openUsage(
       await sample()
       if (table !== undefined) {
         // What was counted a moment ago is to be in it.
-        await Promise.race([write(), pause(WRITE_PATIENCE)])
+        await Promise.race([write(), pause(WRITE_TIMEOUT_MS)])
         try {
           return { from: 'database', points: await table.find(since, step, MAX_POINTS) }
         } catch {
@@ -94,14 +94,14 @@ export async function openUsage(
       clearInterval(timer)
       // What a process that serves alone counted while it was drained.
       await sample()
-      if (!isFailing) await Promise.race([write(), pause(WRITE_PATIENCE)])
+      if (!isFailing) await Promise.race([write(), pause(WRITE_TIMEOUT_MS)])
       await table?.close()
     },
   }
 }
 
 /** Milliseconds that a search, or a stop, waits for what is to be written. */
-const WRITE_PATIENCE = 2_000
+const WRITE_TIMEOUT_MS = 2_000
 
 function pause(milliseconds: number): Promise<void> {
   return new Promise((done) => setTimeout(done, milliseconds).unref())

@@ -21,14 +21,14 @@ import { recognize } from '../program/hypothetical-token.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'
 import { recordOf } from '../reach/kinds.ts'
-import { readSupposed } from './hypothetical-request.ts'
+import { readHypothetical } from './hypothetical-request.ts'
 import { idleServices } from './idle-deps.ts'
 import { RequestReader } from './wire-request.ts'
 
 /** A configuration that decides about requests that nobody sent. */
 export interface Verdicts {
   /** By the functions that decide in the gateway; of a connection alone, at its rules alone. */
-  decide(supposed: HypotheticalRequest, isConnection?: boolean): Verdict
+  decide(hypothetical: HypotheticalRequest, isConnection?: boolean): Verdict
   /** The headers that decide. */
   readonly headersRead: NamesRead
   close(): void
@@ -44,22 +44,23 @@ export function openVerdicts(model: SetModel): Verdicts {
   const reader = new RequestReader(program)
   return {
     decide(written, isConnection = false) {
-      const supposed = isConnection ? written : readSupposed(program, reader, written)
-      if ('word' in supposed) return refused('', `${supposed.status ?? 'closed'}: ${supposed.word}`)
-      const explained = explainRequest(program, supposed, dice)
+      const hypothetical = isConnection ? written : readHypothetical(program, reader, written)
+      if ('word' in hypothetical)
+        return refused('', `${hypothetical.status ?? 'closed'}: ${hypothetical.word}`)
+      const explained = explainRequest(program, hypothetical, dice)
       if (typeof explained === 'string') return refused('', explained)
       const { route, authentications, stages, closed, early, signInPage, late } = explained
       const [connection, ...others] = stages
       const denied = connection && reasonOf(denialOf([connection]))
       if (denied !== undefined) return refused('', denied)
       if (closed !== undefined) return refused('', `closed: ${closed}`)
-      if (isUncertified(program, explained, supposed)) {
+      if (isUncertified(program, explained, hypothetical)) {
         return refused('', 'closed: client-certificate-missing')
       }
       if (isConnection) return { isAdmitted: true, route: '', reason: 'admitted' }
       if (early !== undefined) return refused(route, `${early.status}: ${early.reason}`)
       if (signInPage !== undefined) return refused(route, signInPage)
-      const unknown = authentications.map((one) => refusalBy(one, supposed)).find(Boolean)
+      const unknown = authentications.map((one) => refusalBy(one, hypothetical)).find(Boolean)
       if (unknown !== undefined) return refused(route, unknown)
       const denial = reasonOf(denialOf(others))
       if (denial !== undefined) return refused(route, denial)
@@ -125,9 +126,9 @@ function isBad(value: unknown, { headers }: Pick<HypotheticalRequest, 'headers'>
 /** Why the credentials that are supposed would not pass; undefined: they would. */
 export function refusalBy(
   policy: Attached,
-  supposed: Pick<HypotheticalRequest, 'identity' | 'headers'>,
+  hypothetical: Pick<HypotheticalRequest, 'identity' | 'headers'>,
 ): string | undefined {
-  const { identity } = supposed
+  const { identity } = hypothetical
   if (policy.state !== 'valid') return 'an authentication policy is invalid'
   const { mode = 'Strict' } = policy.value as { readonly mode?: string }
   const { variables, accepted, refusal } = recognize(policy, identity)
@@ -137,7 +138,7 @@ export function refusalBy(
     return isThere || mode !== 'Strict' ? undefined : '401: oidc requires a session'
   }
   if (recordOf(policy.kind)?.asksService === true) return undefined
-  if (!isThere && mode !== 'Permissive' && isBad(policy.value, supposed)) {
+  if (!isThere && mode !== 'Permissive' && isBad(policy.value, hypothetical)) {
     return `401: ${policy.kind} rejects the credentials`
   }
   if (!isThere) return mode === 'Strict' ? `401: ${policy.kind} requires credentials` : undefined

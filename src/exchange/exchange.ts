@@ -171,7 +171,7 @@ export class Exchange implements StageVariables {
   /** Endpoints of a backend that somebody picked for it; undefined: the backend chooses. */
   picked: PickedEndpoints | undefined = undefined
   /** Called when all of it is over, whatever way. */
-  whenOver: (() => void) | undefined = undefined
+  onOver: (() => void) | undefined = undefined
   /** What was decided about it and is worth telling: denials above all. */
   decisions: readonly Decision[] = NO_DECISIONS
 

@@ -20,7 +20,7 @@ interface OpenStream {
 /** Sessions that are remembered for streams of other workers. */
 const MAX_SESSIONS = 50_000
 /** Milliseconds that a request waits for what another worker was told before it. */
-const PATIENCE = 5_000
+const TIMEOUT_MS = 5_000
 
 export class MessageStreams {
   readonly #open = new Map<string, OpenStream>()
@@ -71,7 +71,7 @@ export class MessageStreams {
         if (waiting.size === 0) this.#waiting.delete(key)
         resolve(session)
       }
-      const timer = setTimeout(() => done(undefined), PATIENCE)
+      const timer = setTimeout(() => done(undefined), TIMEOUT_MS)
       timer.unref()
       waiting.add(done)
     })

@@ -27,7 +27,7 @@ const TIMEOUT = 5_000
 const DEFAULT_LIFE = 60_000
 
 export function openAwsCredentials(policy: ValidPolicy, context: CompileContext): FindAws {
-  const env = context.world.environment ?? process.env
+  const env = context.policyDeps.environment ?? process.env
   const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: key, AWS_SESSION_TOKEN: token } = env
   if (isText(id) && isText(key)) {
     const found = {
@@ -37,7 +37,7 @@ export function openAwsCredentials(policy: ValidPolicy, context: CompileContext)
     }
     return () => found
   }
-  const source = sourceIn(env, context.world.date ?? Date.now, connectorOf(policy, context))
+  const source = sourceIn(env, context.policyDeps.date ?? Date.now, connectorOf(policy, context))
   const kept = context.kept(policy, () => new KeptCredentials<AwsCredentials>(), 'aws')
   return (exchange) => kept.find('', context.now, () => source(exchange))
 }

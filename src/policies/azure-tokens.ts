@@ -41,7 +41,7 @@ export function openAzureTokens(
   policy: ValidPolicy,
   context: CompileContext,
 ): FindToken {
-  const environment = context.world.environment ?? process.env
+  const environment = context.policyDeps.environment ?? process.env
   const request = requestFor(identity, environment, connectorOf(policy, context))
   const kept = context.kept(policy, () => new KeptCredentials<string>(), 'azure')
   return (exchange) => {

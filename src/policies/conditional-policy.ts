@@ -63,7 +63,7 @@ function within(context: CompileContext, policy: ValidPolicy, field: string): Co
   return {
     now: context.now,
     sampler: context.sampler,
-    world: context.world,
+    policyDeps: context.policyDeps,
     compile: (text, place) => context.compile(text, { ...place, policy, field: at(place.field) }),
     compileRule: (text, place) =>
       context.compileRule(text, { ...place, policy, field: at(place.field) }),

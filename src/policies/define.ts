@@ -91,12 +91,12 @@ export interface CompileContext {
   kept<T>(policy: ValidPolicy, make: (key: string) => T, part?: string): T
   /** Says what is wrong with a policy that serves all the same. */
   report(diagnostic: Diagnostic): void
-  readonly world: PolicyDeps
+  readonly policyDeps: PolicyDeps
   /** How to ask the service behind a target; where there is none, each question says so. */
   connect(target: Target, policy: ValidPolicy, version: '1.1' | '2'): Ask
 }
 
-/** What policies that look outside are given of the world; without a word, the real one. */
+/** What policies that look outside are given; by default, that of the system. */
 export interface PolicyDeps extends Partial<JwtDeps> {
   /** Limits that several processes share; without it, this process is all there is. */
   readonly quotas?: Quotas

@@ -79,7 +79,7 @@ describe('requestHeaders and responseHeaders', () => {
     assert.equal(one.exchange.requestEdit, two.exchange.requestEdit)
   })
 
-  it('answers of the gateway itself get the headers too', async () => {
+  it('responses of the gateway itself get the headers too', async () => {
     const program = programOf({
       gateway: {
         responseHeaders: { set: { x: '1' } },

@@ -49,7 +49,7 @@ describe('policies that are data on their route', () => {
     assert.deepEqual(rest, { attempts: 3, backoff: 100, onConnectionError: true, maxBody: 65_536 })
     assert.deepEqual([...statuses], [503])
     assert.equal(precondition?.(exchange), true)
-    assert.equal(condition?.(exchange), false, 'there is no answer yet')
+    assert.equal(condition?.(exchange), false, 'there is no response yet')
     exchange.response = { code: 429 }
     assert.equal(condition?.(exchange), true)
   })

@@ -1,6 +1,7 @@
 import type * as z from 'zod'
 import type { Stage } from '../cel/index.ts'
 import type { IdentityVariable } from '../exchange/identity.ts'
+import type { Backend } from '../model/backend.ts'
 import type { Level, Section } from '../model/policy.ts'
 import { a2a } from './a2a/schema.ts'
 import { accessLog } from './access-log/schema.ts'
@@ -8,7 +9,7 @@ import { ai } from './ai/schema.ts'
 import { apiKey } from './api-key/schema.ts'
 import { authenticationOf } from './authentication/schema.ts'
 import { authorization } from './authorization/schema.ts'
-import { backendAuth } from './backend-auth/schema.ts'
+import { backendAuth, backendsOfCredential } from './backend-auth/schema.ts'
 import { backendTLS } from './backend-tls/schema.ts'
 import { basicAuth } from './basic-auth/schema.ts'
 import { budgets } from './budgets/schema.ts'
@@ -45,7 +46,7 @@ import { requestRedirect } from './request-redirect/schema.ts'
 import { responseHeaders } from './response-headers/schema.ts'
 import { retry } from './retry/schema.ts'
 import { tcp } from './tcp/schema.ts'
-import { timeout } from './timeout/schema.ts'
+import { neverReached, timeout } from './timeout/schema.ts'
 import { tracing } from './tracing/schema.ts'
 import { transformations } from './transformations/schema.ts'
 import { urlRewrite } from './url-rewrite/schema.ts'
@@ -72,12 +73,23 @@ export interface PolicySchema {
   readonly stage?: Stage
   /** Its value is Allow, Deny and Require rules, which decide at its stage. */
   readonly hasRules: boolean
-  /** What it responds to by itself, so that nothing of it goes on: every request, or preflights. */
-  readonly repliesTo?: 'requests' | 'preflights'
+  /**
+   * What it responds to by itself, so that nothing of it goes on: every request, preflights, or
+   * requests for metadata about the resource, which clients without credentials make.
+   */
+  readonly repliesTo?: 'requests' | 'preflights' | 'metadata'
   /** Whether it does nothing for a request that does not go on to a backend. */
   readonly isForForwarding: boolean
   /** It asks a service, which may say anything, once for a request. */
   readonly asksService: boolean
+  /** It looks at the messages of models and MCP servers, after all rules. */
+  readonly checksMessages: boolean
+  /** Expressions that run after it read what it sets. */
+  readonly setsMetadata: boolean
+  /** The kinds of backends that enforce it: others would be open behind it. Undefined: all. */
+  readonly enforcedBy?: (value: never) => readonly Backend['kind'][] | undefined
+  /** A setting that does nothing because of another one of the same value. */
+  readonly neverReached?: (value: never) => NeverReached | undefined
   /** It counts requests, and responds by how many there were. */
   readonly countsRequests: boolean
   /** Read when a backend is connected to: about choosing among its endpoints, or about them all. */
@@ -92,6 +104,11 @@ export interface PolicySchema {
   readonly body?: (value: never) => BodyNeed
   /** Paths at which it reads the whole body, whatever it needs elsewhere. */
   readonly bodyAt?: (value: never) => readonly string[]
+}
+
+export interface NeverReached {
+  readonly message: string
+  readonly hint: string
 }
 
 /** All of it must be there before the policy runs, or as much as fits, or it does not matter. */
@@ -117,6 +134,8 @@ const USUAL = {
   hasRules: false,
   isForForwarding: false,
   asksService: false,
+  checksMessages: false,
+  setsMetadata: false,
   countsRequests: false,
   takesConnections: false,
   hasDefaults: false,
@@ -157,7 +176,7 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
 
   define('compression', TRAFFIC, compression),
   define('responseHeaders', BOTH, responseHeaders, { aliases: ['responseHeaderModifier'] }),
-  define('timeout', TRAFFIC, timeout, { aliases: ['timeouts'] }),
+  define('timeout', TRAFFIC, timeout, { aliases: ['timeouts'], neverReached }),
   define('cors', TRAFFIC, cors, { repliesTo: 'preflights', isInline: true }),
   define('csrf', TRAFFIC, csrf),
   authentication(
@@ -166,7 +185,7 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
     jwtAuthentication,
     ['jwtAuth', 'mcpAuthentication'],
     ['jwt'],
-    { bodyAt: pathsOfBody },
+    { bodyAt: pathsOfBody, repliesTo: 'metadata' },
   ),
   authentication('basicAuth', TRAFFIC, basicAuth, ['basicAuthentication'], ['basicAuth']),
   authentication('apiKey', TRAFFIC, apiKey, ['apiKeyAuthentication'], ['apiKey']),
@@ -204,10 +223,14 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
     asksService: true,
     body: bodyProcessed,
   }),
-  define('backendAuth', BACKEND, backendAuth, { aliases: ['auth'] }),
+  define('backendAuth', BACKEND, backendAuth, {
+    aliases: ['auth'],
+    enforcedBy: backendsOfCredential,
+  }),
   define('transformations', BOTH, transformations, {
     aliases: ['transformation'],
     isInline: true,
+    setsMetadata: true,
   }),
   define('buffer', TRAFFIC, buffer),
   define('requestHeaders', BOTH, requestHeaders, { aliases: ['requestHeaderModifier'] }),
@@ -226,16 +249,21 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
     stage: 'mcp',
     composes: true,
     hasRules: true,
+    enforcedBy: () => ['mcp'],
   }),
   define('a2a', AGENT, a2a, { body: () => 'whole' }),
   define('inferenceRouting', ENDPOINTS, inferenceRouting, {
     asksService: true,
     body: () => 'whole',
+    // It picks one of the endpoints that only such a backend has.
+    enforcedBy: () => ['host'],
   }),
-  define('ai', BACKEND, ai, { composes: true }),
+  define('ai', BACKEND, ai, { composes: true, enforcedBy: () => ['ai'] }),
   define('guardrails', BACKEND, guardrails, {
     aliases: ['promptGuard', 'ai.promptGuard'],
     composes: true,
+    checksMessages: true,
+    enforcedBy: () => ['ai', 'mcp'],
   }),
   define('loadBalancer', BACKEND, loadBalancer, { cluster: 'endpoints' }),
   define('healthCheck', BACKEND, healthCheck, { cluster: 'endpoints' }),

@@ -2,7 +2,7 @@ import type { ValidPolicy } from '../model/policy.ts'
 import { secretText } from '../model/secret.ts'
 import type { A2a, CardSigning } from '../policies/a2a/schema.ts'
 import { jwsSigner } from '../policies/jws-signer.ts'
-import { openKeys, SYSTEM_WORLD } from '../policies/jwt-authentication/checker.ts'
+import { openKeys, SYSTEM_DEPS } from '../policies/jwt-authentication/checker.ts'
 import type { KeySource } from '../policies/jwt-authentication/keys.ts'
 import { isRefusal } from '../policies/jwt-authentication/refusal.ts'
 import { RemoteKeys } from '../policies/jwt-authentication/remote.ts'
@@ -40,11 +40,11 @@ export function openCardSignatures(
   if (verify === undefined) return { verify: undefined, sign: signer }
   const { jwks } = verify
   const name = jwks.kind === 'remote' ? jwks.url : ''
-  const world = { ...SYSTEM_WORLD, ...services.world }
+  const policyDeps = { ...SYSTEM_DEPS, ...services.policyDeps }
   const { keys } = contexts.keep(
     policy,
     'card-keys',
-    () => new CardKeys(openKeys(name, jwks, world)),
+    () => new CardKeys(openKeys(name, jwks, policyDeps)),
   )
   return { verify: (text, within) => verifyCard(text, within, keys), sign: signer }
 }

@@ -41,14 +41,14 @@ export function openCompilation(
   services: CompileDeps,
 ): Compilation {
   const layers = new Layers()
-  const { world, sampler } = services
+  const { policyDeps, sampler } = services
   const connect: CompileContext['connect'] = (...asked) => connectTo(compilation, ...asked)
   const now = clockOf(services)
   const contexts = new CompileContexts({
     now,
     previous,
     placeOf: placesOf(layers),
-    world,
+    policyDeps,
     sampler,
     connect,
   })

@@ -43,7 +43,7 @@ export interface CompileContextsOptions {
   readonly now: () => number
   readonly previous: Program | undefined
   readonly placeOf: (policy: Attached) => string
-  readonly world?: PolicyDeps | undefined
+  readonly policyDeps?: PolicyDeps | undefined
   readonly sampler?: DecisionSampler | undefined
   readonly connect?: CompileContext['connect']
 }
@@ -58,7 +58,7 @@ interface Shared {
 export class CompileContexts {
   readonly now: () => number
   readonly sampler: DecisionSampler
-  readonly world: PolicyDeps
+  readonly policyDeps: PolicyDeps
   connect: CompileContext['connect']
   /** By the only policy that it was made of, or by the identity of all. */
   readonly shared = new Map<object | string, Recorded<Shared>>()
@@ -74,10 +74,10 @@ export class CompileContexts {
   readonly #reads = new Map<string, Uses>()
 
   constructor(options: CompileContextsOptions) {
-    const { now, previous, placeOf, world = {}, sampler = NO_SAMPLER } = options
+    const { now, previous, placeOf, policyDeps = {}, sampler = NO_SAMPLER } = options
     this.now = now
     this.sampler = sampler
-    this.world = world
+    this.policyDeps = policyDeps
     this.connect = options.connect ?? nowhere
     this.#previous = previous
     this.#placeOf = placeOf
@@ -239,7 +239,7 @@ export class CompileContexts {
 class OpenCompileContext implements CompileContext {
   readonly now: CompileContext['now']
   readonly sampler: DecisionSampler
-  readonly world: PolicyDeps
+  readonly policyDeps: PolicyDeps
   readonly #contexts: CompileContexts
   readonly #scopes: Scopes
   #findings = nothingFound()
@@ -247,7 +247,7 @@ class OpenCompileContext implements CompileContext {
   constructor(contexts: CompileContexts, scopes: Scopes) {
     this.now = contexts.now
     this.sampler = contexts.sampler
-    this.world = contexts.world
+    this.policyDeps = contexts.policyDeps
     this.#contexts = contexts
     this.#scopes = scopes
   }

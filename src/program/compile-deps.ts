@@ -35,7 +35,7 @@ export interface CompileDeps {
   /** Milliseconds that an unused session of MCP is kept; by default half an hour. */
   readonly mcpSessionTtl?: number
   /** Of policies that look outside; without a word, the real one. */
-  readonly world?: PolicyDeps
+  readonly policyDeps?: PolicyDeps
 }
 
 /** What settings of the process say of logs, traces and metrics. */

@@ -107,7 +107,7 @@ describe('what is invalid fails closed, and the rest serves', () => {
         matches: path('/unenforced'),
         policies: policies({ healthCheck: null }, 'route', 'traffic'),
       },
-      { matches: path('/answers'), backends: [], policies: { directResponse: { status: 204 } } },
+      { matches: path('/responds'), backends: [], policies: { directResponse: { status: 204 } } },
       { matches: path('/fine') },
     ],
   })
@@ -119,7 +119,7 @@ describe('what is invalid fails closed, and the rest serves', () => {
     ['/missing', '500 invalid-backend'],
     ['/broken', '500 invalid-backend'],
     ['/unenforced', '500 invalid-policy'],
-    ['/answers', '204 direct-response'],
+    ['/responds', '204 direct-response'],
     ['/fine', 'up'],
     ['/elsewhere', '404 no-route'],
   ] as const) {

@@ -7,7 +7,7 @@ import { ModelCall } from './model-call.ts'
 import type { BackendProgram, Candidate } from './program.ts'
 
 /** A body, as whoever reads it for the rules left it. */
-export interface SupposedBody {
+export interface HypotheticalBody {
   /** What stands behind its Content-Encoding, as far as it is read. */
   readonly content: Uint8Array | undefined
   /** What is responded instead, where it is not taken. */
@@ -29,7 +29,7 @@ export interface Called {
 export function describedAt(
   { describe }: BackendProgram,
   exchange: Exchange,
-  sent: SupposedBody | undefined,
+  sent: HypotheticalBody | undefined,
 ): Called | undefined {
   const bad = describe?.(exchange)
   if (bad === undefined) return undefined
@@ -44,7 +44,7 @@ const HAS_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
 export function calledAt(
   { upstream }: BackendProgram,
   exchange: Exchange,
-  body: SupposedBody | undefined,
+  body: HypotheticalBody | undefined,
 ): Called {
   if (upstream.kind !== 'ai') return {}
   const call = upstream.open(exchange)

@@ -18,7 +18,7 @@ import {
   unacceptedStream,
   withoutSession,
 } from '../protocols/mcp/well-formed.ts'
-import { type SupposedBody, unknownGuard } from './explain-call.ts'
+import { type HypotheticalBody, unknownGuard } from './explain-call.ts'
 import { mcpGuardsFor } from './mcp-guards.ts'
 import { pinDecision } from './mcp-pins.ts'
 import type { McpUpstream, MessageExplanation } from './program.ts'
@@ -42,7 +42,7 @@ export interface ExplainedMessage {
 export function explainMessage(
   upstream: McpUpstream,
   exchange: Exchange,
-  body: SupposedBody | undefined,
+  body: HypotheticalBody | undefined,
 ): ExplainedMessage {
   const ruled = explainRules(upstream, exchange, body)
   const { stage, late, unknown } = ruled
@@ -66,7 +66,7 @@ const UNKNOWN_MESSAGE = 'the message is unknown because no body was given'
 function explainRules(
   { mcp, servers, isPrefixed, onlyLocal }: McpUpstream,
   exchange: Exchange,
-  body: SupposedBody | undefined,
+  body: HypotheticalBody | undefined,
 ): ExplainedMessage {
   const { method, path, search, host, headers: given } = exchange.request
   const headers = ofClients(given)

@@ -66,18 +66,18 @@ export function unaskedBy(
   before: Services,
   chosen: BackendProgram,
   exchange: Exchange,
-  supposed: HypotheticalRequest,
+  hypothetical: HypotheticalRequest,
   allowed: ReadonlySet<string>,
 ): Services {
   const { upstream } = chosen
-  const own = unaskedAt(chosen, exchange, supposed)
+  const own = unaskedAt(chosen, exchange, hypothetical)
   if (upstream.kind !== 'ai') {
     const others = before.unasked.filter((one) => !one.onlyForCalls)
     return { unasked: [...others, ...own.unasked], late: own.late }
   }
   const asked = upstream.providers
     .filter(({ provider }) => allowed.has(provider))
-    .flatMap((one) => unaskedAt(one, exchange, supposed).unasked)
+    .flatMap((one) => unaskedAt(one, exchange, hypothetical).unasked)
   return { unasked: [...before.unasked, ...own.unasked, ...asked], late: own.late }
 }
 

@@ -2,7 +2,7 @@ import type { Exchange } from '../exchange/exchange.ts'
 import type { Reply } from '../exchange/reply.ts'
 import { POLICIES } from '../policies/index.ts'
 import { type Oidc, signInPaths } from '../policies/oidc/schema.ts'
-import { IDENTIFYING, recordOf } from '../reach/kinds.ts'
+import { IDENTIFYING, kindsThat, recordOf } from '../reach/kinds.ts'
 import { RULE_KINDS } from '../reach/points.ts'
 import type { RouteProgram } from './program.ts'
 
@@ -37,10 +37,10 @@ export function pageOf(route: RouteProgram, exchange: Exchange): Reply | undefin
   return page !== undefined && isOwnResponse(page) ? page : undefined
 }
 
-const DESCRIBING: ReadonlySet<string> = new Set(['jwtAuthentication'])
-export const TRANSFORMING: ReadonlySet<string> = new Set(['transformations'])
+const DESCRIBING = kindsThat(({ repliesTo }) => repliesTo === 'metadata')
+export const TRANSFORMING = kindsThat(({ setsMetadata }) => setsMetadata)
 /** They attach guards, which run once there is a message. */
-export const GUARDING: ReadonlySet<string> = new Set(['guardrails'])
+export const GUARDING = kindsThat(({ checksMessages }) => checksMessages)
 
 /** Pages by which somebody signs in or out: what they respond, the provider and the session say. */
 export function signInPageOf(

@@ -17,7 +17,7 @@ import {
   type Called,
   calledAt,
   describedAt,
-  type SupposedBody,
+  type HypotheticalBody,
   unprepared,
 } from './explain-call.ts'
 import { type ExplainedTool, explainMessage } from './explain-mcp.ts'
@@ -59,7 +59,7 @@ export interface HypotheticalRequest {
   readonly version?: string
   readonly headers: readonly (readonly [name: string, value: string])[]
   /** Undefined: it has none, or nobody said what is in it. */
-  readonly body?: SupposedBody | undefined
+  readonly body?: HypotheticalBody | undefined
   /** All of it is said: without `body` it has none. */
   readonly isWhole?: true
   readonly source: string
@@ -122,16 +122,16 @@ export interface ExplainedRequest {
 /** What would be decided about a request at each stage, and by what; a text where none serves it. */
 export function explainRequest(
   program: Program,
-  supposed: HypotheticalRequest,
+  hypothetical: HypotheticalRequest,
   dice: { value: number },
 ): ExplainedRequest | string {
-  const listener = listenerFor(program, supposed)
+  const listener = listenerFor(program, hypothetical)
   if (listener === undefined) {
-    const { listener: wanted } = supposed
+    const { listener: wanted } = hypothetical
     const called = wanted === undefined ? '' : ` or is named \`${wanted}\``
     return `no listener serves this host${called}`
   }
-  const connection = connectionOf(listener, supposed)
+  const connection = connectionOf(listener, hypothetical)
   if (connection === undefined) return 'invalid IP address'
   const place = { gateway: listener.gateway, listener: listener.listener.name }
   const { network } = listener
@@ -147,36 +147,38 @@ export function explainRequest(
     const closed = stream !== undefined && leadsToBackend(stream) ? undefined : 'no-route'
     return { ...place, route: stream?.name ?? '', authentications: [], stages: [first], closed }
   }
-  const exchange = exchangeOf(connection, listener, supposed)
+  const exchange = exchangeOf(connection, listener, hypothetical)
   const route = listener.match(exchange)
   const authentications = route.authentications ?? []
-  const { body } = supposed
+  const { body } = hypothetical
   if (body !== undefined && readsBodyFirst(route)) exchange.request.body = body.content
   const unread = readsBodyFirst(route) ? body?.rejected : undefined
-  const page = exchangeOf(connection, listener, supposed)
+  const page = exchangeOf(connection, listener, hypothetical)
   const early = unread ?? replyOf(route, EARLY, exchange) ?? pageOf(route, page)
-  for (const policy of authentications) identify(exchange, policy, supposed)
+  for (const policy of authentications) identify(exchange, policy, hypothetical)
   const traffic = stageOf('traffic', '', route.decider, exchange)
-  const before = unaskedAt(route, exchange, supposed)
+  const before = unaskedAt(route, exchange, hypothetical)
   const response = isDenied(traffic) ? undefined : (before.late ?? replyOf(route, LATE, exchange))
   for (const meter of route.meters ?? []) meter(exchange)
-  const chosen = response ?? backendOf(() => route.choose(exchange), supposed.backend, dice)
+  const chosen = response ?? backendOf(() => route.choose(exchange), hypothetical.backend, dice)
   const signInPage = signInPageOf(route, exchange)
-  const unverified = authentications.filter((one) => isUnverified(one, exchange, supposed.identity))
+  const unverified = authentications.filter((one) =>
+    isUnverified(one, exchange, hypothetical.identity),
+  )
   const common = { ...place, route: route.name, authentications, unverified, early, signInPage }
   const passed = { ...common, limits: isDenied(traffic) ? [] : limitsAt(route) }
   if (isReply(chosen)) {
     return { ...passed, unasked: before.unasked, stages: [first, traffic], late: chosen }
   }
-  const sent = supposed.body ?? (supposed.isWhole === true ? NO_BODY : undefined)
+  const sent = hypothetical.body ?? (hypothetical.isWhole === true ? NO_BODY : undefined)
   const called = describedAt(chosen, exchange, sent) ?? calledAt(chosen, exchange, sent)
   // Before a provider is chosen there is nothing that its rules could say.
   const isOver = called.late !== undefined
-  const last = isOver ? [] : backendStages(chosen, exchange, supposed.provider, called)
+  const last = isOver ? [] : backendStages(chosen, exchange, hypothetical.provider, called)
   const { upstream } = chosen
-  const { unasked, late: own } = unaskedBy(before, chosen, exchange, supposed, allowedIn(last))
+  const { unasked, late: own } = unaskedBy(before, chosen, exchange, hypothetical, allowedIn(last))
   const found = { ...passed, unasked }
-  const rejected = own ?? tooLong(route, supposed) ?? tooLong(chosen, supposed)
+  const rejected = own ?? tooLong(route, hypothetical) ?? tooLong(chosen, hypothetical)
   if (rejected !== undefined) return { ...found, stages: [first, traffic, ...last], late: rejected }
   if (upstream.kind === 'mcp') {
     // Rules about messages read what it sets.
@@ -191,7 +193,7 @@ export function explainRequest(
   return { ...found, stages: [first, traffic, ...last], late: prepared.late, unknown }
 }
 
-const NO_BODY: SupposedBody = {
+const NO_BODY: HypotheticalBody = {
   content: new Uint8Array(),
   rejected: undefined,
   limits: { body: 0, json: 0 },
@@ -324,13 +326,13 @@ function exchangeOf(
 /** The route that takes it, and what it needs of the body; undefined where no route is asked. */
 export function bodyReaderOf(
   program: Program,
-  supposed: HypotheticalRequest,
+  hypothetical: HypotheticalRequest,
 ): { readonly exchange: Exchange; readonly needs: BodyNeeds } | undefined {
-  const listener = listenerFor(program, supposed)
-  const connection = listener && connectionOf(listener, supposed)
+  const listener = listenerFor(program, hypothetical)
+  const connection = listener && connectionOf(listener, hypothetical)
   if (listener === undefined || connection === undefined) return undefined
   if (!servesRequests(listener.listener)) return undefined
-  const exchange = exchangeOf(connection, listener, supposed)
+  const exchange = exchangeOf(connection, listener, hypothetical)
   const route = listener.match(exchange)
   if (readsBodyFirst(route)) {
     return { exchange, needs: { whole: route.readsBody, decoded: route.decodesBody === true } }

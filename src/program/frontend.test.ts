@@ -15,7 +15,7 @@ describe('what a listener tells of its requests', () => {
     ['a filter that is not boolean', { accessLog: { filter: 'request.path' } }, ['error PC0109']],
     ['an unknown variable', { accessLog: { add: { a: 'reqest.path' } } }, ['error PC0103']],
     [
-      'sampling runs before there is an answer',
+      'sampling runs before there is a response',
       { tracing: { host: 'c:4317', randomSampling: 'response.code > 399' } },
       ['error PC0104'],
     ],

@@ -9,7 +9,7 @@ import type { JwtAuthentication } from '../policies/jwt-authentication/schema.ts
 import { checkTimes, malformedClaim } from '../policies/jwt-authentication/verify.ts'
 import { IDENTIFYING } from '../reach/kinds.ts'
 
-export type SupposedIdentity = Readonly<Partial<Record<IdentityVariable, JsonObject>>>
+export type HypotheticalIdentity = Readonly<Partial<Record<IdentityVariable, JsonObject>>>
 
 /** What an authentication would make of who is supposed to ask. */
 export interface Recognized {
@@ -21,7 +21,7 @@ export interface Recognized {
   readonly refusal: string | undefined
 }
 
-export function recognize(policy: Attached, identity: SupposedIdentity): Recognized {
+export function recognize(policy: Attached, identity: HypotheticalIdentity): Recognized {
   const members = membersOf(policy)
   const variables = [...new Set(members.flatMap(({ kind }) => IDENTIFYING.get(kind) ?? []))]
   let refusal: string | undefined
@@ -39,7 +39,7 @@ export function recognize(policy: Attached, identity: SupposedIdentity): Recogni
 export function isUnverified(
   policy: Attached,
   exchange: Exchange,
-  identity: SupposedIdentity,
+  identity: HypotheticalIdentity,
 ): boolean {
   return membersOf(policy).some(({ kind, value }) => {
     const { location } = value as { readonly location?: CredentialLocation }
@@ -78,6 +78,6 @@ function tokenRefusal(value: unknown, claims: JsonObject | undefined): string | 
 }
 
 /** Whether a token with these claims can be good now; one that was recorded need not be. */
-export function isGoodNow({ jwt }: SupposedIdentity): boolean {
+export function isGoodNow({ jwt }: HypotheticalIdentity): boolean {
   return jwt === undefined || (malformedClaim(jwt) ?? checkTimes(jwt, 0, Date.now())) === undefined
 }

@@ -39,7 +39,7 @@ describe('what policies keep', () => {
       fetched++
       return { kind: 'text', text: '{"keys":[]}', maxAge: undefined } as const
     }
-    const services = Object.assign(new TestServices(), { world: { clock, fetch } })
+    const services = Object.assign(new TestServices(), { policyDeps: { clock, fetch } })
     const first = compileProgram(model('a'), undefined, services)
     await new Promise((resolve) => setImmediate(resolve))
     assert.equal(fetched, 1)

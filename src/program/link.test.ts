@@ -5,8 +5,8 @@ import { reply } from '../exchange/reply.ts'
 import { runSteps, type Step } from '../exchange/step.ts'
 import { linkSteps } from './link.ts'
 
-// Each letter is a step: goes on, waits and goes on, answers, waits and answers.
-const KINDS = ['on', 'wait', 'answer', 'late'] as const
+// Each letter is a step: goes on, waits and goes on, responds, waits and responds.
+const KINDS = ['on', 'wait', 'respond', 'late'] as const
 
 function stepsOf(kinds: readonly string[], ran: number[]): readonly Step[] {
   return kinds.map((kind, index): Step => {
@@ -14,7 +14,7 @@ function stepsOf(kinds: readonly string[], ran: number[]): readonly Step[] {
     return () => {
       ran.push(index)
       if (kind === 'on') return undefined
-      if (kind === 'answer') return response
+      if (kind === 'respond') return response
       return Promise.resolve(kind === 'late' ? response : undefined)
     }
   })

@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { PiecewiseBody } from './piecewise-body.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
-const NOTHING = new Uint8Array(0)
+const NO_BYTES = new Uint8Array(0)
 
 /** Each piece takes longer than a turn may. */
 function* slow(...texts: readonly string[]): Generator<Uint8Array> {
@@ -55,7 +55,7 @@ describe('a body that is made piece by piece', () => {
       body.write(
         (function* () {
           yield bytes('b')
-          yield NOTHING
+          yield NO_BYTES
           yield bytes('c')
         })(),
       ),
@@ -75,7 +75,7 @@ describe('a body that is made piece by piece', () => {
   it('ends after what waited for others', async () => {
     const { seen, body } = open()
     body.end(
-      () => NOTHING,
+      () => NO_BYTES,
       async () => slow('held', 'back'),
     )
     await until(() => seen.includes('END'))
@@ -104,7 +104,7 @@ describe('a body that is made piece by piece', () => {
     await until(() => seen.length > 1)
     assert.deepEqual(seen, ['a', 'FAIL planted'])
     body.end(
-      () => NOTHING,
+      () => NO_BYTES,
       async () => {
         throw new Error('unreachable')
       },

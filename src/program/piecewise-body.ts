@@ -79,7 +79,7 @@ export class PiecewiseBody {
     return isOver
   }
 
-  #later(pieces: Pieces, whenOver: () => void): void {
+  #later(pieces: Pieces, onOver: () => void): void {
     this.#isBusy = true
     const turn = () => {
       if (!this.#isWanted) return
@@ -89,7 +89,7 @@ export class PiecewiseBody {
           return
         }
         this.#isBusy = false
-        const next = this.#onIdle ?? whenOver
+        const next = this.#onIdle ?? onOver
         this.#onIdle = undefined
         next()
       } catch (why) {

@@ -140,7 +140,12 @@ function compileProvider(
       hasUsualPlace(auth) && access.credential.name !== 'authorization'
         ? access.credential
         : undefined,
-    signer: requestSigner(auth, provider, endpoint, compilation.services.world?.date ?? Date.now),
+    signer: requestSigner(
+      auth,
+      provider,
+      endpoint,
+      compilation.services.policyDeps?.date ?? Date.now,
+    ),
     readsModel:
       section.readsModel ||
       changesCalls(byKind.get('ai') ?? []) ||

@@ -18,7 +18,7 @@ interface ListElement {
 /** Of an element, what is looked at later. */
 type Pick = (element: unknown) => unknown
 
-const NOTHING: Pick = () => undefined
+const PICK_NONE: Pick = () => undefined
 
 /** Letters that are passed over in one step. */
 const WALK = 1 << 18
@@ -189,7 +189,7 @@ interface ReadLists {
 export function* readListSteps(
   text: string,
   path: readonly string[],
-  pick = NOTHING,
+  pick = PICK_NONE,
 ): Generator<void, ReadLists | undefined> {
   const letters = new JsonLetters(text)
   const found: Found = { lists: [], members: [], around: [] }

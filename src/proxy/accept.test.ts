@@ -38,7 +38,7 @@ async function until(isTrue: () => boolean): Promise<void> {
   assert.ok(isTrue())
 }
 
-function answered(socket: Socket): Promise<void> {
+function responded(socket: Socket): Promise<void> {
   socket.write(GET)
   return new Promise((resolve) => {
     socket.on('data', (data) => {
@@ -58,7 +58,7 @@ describe('limits of connections', () => {
       const own = await start({}, { [limit]: 2 })
       const first = connect(own.port, '127.0.0.1')
       const second = connect(own.port, '127.0.0.1')
-      await Promise.all([answered(first), answered(second)])
+      await Promise.all([responded(first), responded(second)])
       assert.equal(await exchange(own.port, GET), response)
       assert.deepEqual(own.seen, [word])
       first.destroy()
@@ -75,7 +75,7 @@ describe('limits of connections', () => {
     const from = (address: string) => `PROXY TCP4 ${address} 192.0.2.1 1 2\r\n${GET}`
     const first = connect(own.port, '127.0.0.1')
     first.write('PROXY TCP4 10.0.0.1 192.0.2.1 1 2\r\n')
-    await answered(first)
+    await responded(first)
     assert.equal(await exchange(own.port, from('10.0.0.1')), '')
     assert.match(await exchange(own.port, from('10.0.0.2'), 'hello'), /200 OK/)
     first.destroy()
@@ -134,7 +134,7 @@ describe('the PROXY protocol', () => {
       socket.write(Buffer.from([byte]))
       await wait(1)
     }
-    await answered(socket)
+    await responded(socket)
     assert.equal(own.connections[0]?.source.address.text, '10.0.0.7')
     socket.destroy()
   })
@@ -206,7 +206,7 @@ describe('what the Program says of a port', () => {
     const http = frontendPolicy('frontendHttp', { maxConnectionDuration: 60 })
     const own = await start({ frontend: [http] })
     const socket = connect(own.port, '127.0.0.1')
-    await answered(socket)
+    await responded(socket)
     await new Promise((resolve) => socket.on('close', resolve))
     await until(() => own.counts.total === 0)
   })

@@ -134,8 +134,8 @@ export class Collectors {
         protocol === 'http'
           ? createOtlpSend({ url: `${address}${path}`, headers })
           : createOtlpGrpcSend({ url: address, headers }),
-      whenExported: (spans) => exported.inc(spans),
-      whenLost: (spans, why, detail) => {
+      onExported: (spans) => exported.inc(spans),
+      onLost: (spans, why, detail) => {
         metrics.counter(traceSpansDropped).of({}).at(why).inc(spans)
         this.#lost('tracing', { collector: address, error: 'spans were lost' }, why, detail)
       },
@@ -151,8 +151,8 @@ export class Collectors {
         protocol === 'http'
           ? createOtlpSend({ url: `${address}${path}`, headers })
           : createOtlpGrpcSend({ url: address, headers }, 'logs'),
-      whenExported: (records) => exported.inc(records),
-      whenLost: (records, why, detail) => {
+      onExported: (records) => exported.inc(records),
+      onLost: (records, why, detail) => {
         metrics.counter(logsUnexported).of({}).at(why).inc(records)
         this.#lost('log', { collector: address, error: 'records were lost' }, why, detail)
       },

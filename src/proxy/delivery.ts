@@ -308,7 +308,7 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
     return isTrue ? 'condition' : undefined
   }
 
-  unanswered(_: Forward, status: number, reason: string, isUntouched: boolean): void {
+  withoutResponse(_: Forward, status: number, reason: string, isUntouched: boolean): void {
     const isConnect = status === 503 || reason === 'connect-timeout'
     const isOurs = reason === 'overloaded' || reason === 'pending-timeout'
     if (!isOurs) this.#state.selection?.responded(-1)

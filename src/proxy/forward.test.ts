@@ -34,7 +34,7 @@ it('and so are those of a stream to an upstream', () => {
     exchange as never,
     undefined as never,
     0,
-    { broke: () => {}, unanswered: () => {} } as never,
+    { broke: () => {}, withoutResponse: () => {} } as never,
   )
   assert.equal(forward.hasWritten(), false)
   forward.connected(connection as unknown as UpstreamConnection)

@@ -28,7 +28,7 @@ export interface ForwardEvents {
   /** Whether this response goes to the client; else the attempt is over. */
   accepts(forward: Forward, head: ResponseHead): boolean
   /** There is no response yet. `isUntouched`: the upstream did not even begin to respond. */
-  unanswered(forward: Forward, status: number, reason: string, isUntouched: boolean): void
+  withoutResponse(forward: Forward, status: number, reason: string, isUntouched: boolean): void
   /** The response began, and was cut short. */
   cut(forward: Forward, reason: string): void
   /** Something threw, whoever's event it was. */
@@ -387,7 +387,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     if (this.#isOver) return
     this.#isOver = true
     if (this.downstream.isResponding) this.#events.cut(this, reason)
-    else this.#events.unanswered(this, status, reason, isUntouched)
+    else this.#events.withoutResponse(this, status, reason, isUntouched)
   }
 }
 

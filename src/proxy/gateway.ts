@@ -85,14 +85,14 @@ export interface GatewayOptions {
   /** Streams of clients whose requests may come to other processes. */
   readonly streams?: MessageStreams | undefined
   /** Sessions of people who sign in on routes. */
-  readonly signIn?: NonNullable<CompileDeps['world']>['signIn']
+  readonly signIn?: NonNullable<CompileDeps['policyDeps']>['signIn']
   /** What was used of budgets, if it shares none; by default in memory. */
   readonly budgets?: BudgetStore | undefined
   /** Tokens of users for backends; `sealKey`: what they are sealed with. */
   readonly openUserTokens?: (
     store: UserTokenStore,
     sealKey: Uint8Array,
-  ) => NonNullable<NonNullable<CompileDeps['world']>['userTokens']>
+  ) => NonNullable<NonNullable<CompileDeps['policyDeps']>['userTokens']>
   /** Where they are kept; by default in memory. */
   readonly userTokens?: UserTokenStore | undefined
   /** Of the release, for traces. */
@@ -171,7 +171,7 @@ export class Gateway {
       mcpSessionTtl: settings.mcp.sessionTtl,
       ...(options.streams === undefined ? {} : { streams: options.streams }),
       telemetry: { labels: settings.metrics.labels, hiddenHeaders: settings.sensitiveHeaders },
-      world: {
+      policyDeps: {
         ...authenticationDeps(metrics, log),
         ...(options.quotas === undefined ? {} : { quotas: options.quotas }),
         ...(options.signIn === undefined ? {} : { signIn: options.signIn }),

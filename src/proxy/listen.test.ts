@@ -16,7 +16,7 @@ async function start(options: Parameters<typeof acceptingPort>[0] = {}) {
 }
 
 describe('ports', () => {
-  it('a port of the Program answers, on IPv4 and IPv6', async () => {
+  it('a port of the Program responds, on IPv4 and IPv6', async () => {
     const { listeners, upstream } = await start()
     const port = await free()
     assert.deepEqual(await listeners.swap(programOf([httpListener(port, upstream)])), [])
@@ -32,12 +32,12 @@ describe('ports', () => {
     await listeners.swap(programOf([httpListener(one, upstream), httpListener(two, upstream)]))
     const stays = connect(one, '127.0.0.1')
     const goes = connect(two, '127.0.0.1')
-    await Promise.all([answered(stays), answered(goes)])
+    await Promise.all([responded(stays), responded(goes)])
     const gone = once(goes, 'close')
     goes.resume()
     await listeners.swap(programOf([httpListener(one, upstream), httpListener(three, upstream)]))
     await gone
-    await answered(stays)
+    await responded(stays)
     stays.destroy()
     assert.match(await exchange(three, GET, 'hello'), /^HTTP\/1.1 200/)
     await assert.rejects(once(connect(two, '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' })
@@ -84,7 +84,7 @@ describe('ports', () => {
     const port = await free()
     await listeners.swap(programOf([httpListener(port, upstream)]))
     const idle = connect(port, '127.0.0.1')
-    await answered(idle)
+    await responded(idle)
     const release = hold()
     const busy = connect(port, '127.0.0.1')
     let text = ''
@@ -101,12 +101,12 @@ describe('ports', () => {
     assert.match(text, /hello$/)
   })
 
-  it('draining answers a request that was sent on an idle connection at that moment', async () => {
+  it('draining responds to a request that was sent on an idle connection at that moment', async () => {
     const { listeners, upstream } = await start()
     const port = await free()
     await listeners.swap(programOf([httpListener(port, upstream)]))
     const idle = connect(port, '127.0.0.1')
-    await answered(idle)
+    await responded(idle)
     let text = ''
     idle.on('data', (data) => (text += data))
     const closed = once(idle, 'close')
@@ -135,7 +135,7 @@ describe('ports', () => {
   })
 })
 
-async function answered(socket: ReturnType<typeof connect>): Promise<void> {
+async function responded(socket: ReturnType<typeof connect>): Promise<void> {
   socket.write(GET)
   let text = ''
   await new Promise<void>((resolve) => {

@@ -17,7 +17,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 export function authenticationDeps(
   metrics: Metrics,
   log: Logger,
-): NonNullable<CompileDeps['world']> {
+): NonNullable<CompileDeps['policyDeps']> {
   const lookups = metrics.counter(tokenCacheLookups).of({})
   const hit = lookups.at('hit')
   const miss = lookups.at('miss')

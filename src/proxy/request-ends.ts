@@ -106,7 +106,7 @@ export class RequestEnds {
     state.policies?.close()
     if (state.route?.timeouts.request) this.port.deadlines.remove(state)
     try {
-      state.exchange.whenOver?.()
+      state.exchange.onOver?.()
       state.call?.finish(state.exchange)
       // Logs and traces are told the most specific of who asked.
       state.exchange.enter(undefined)

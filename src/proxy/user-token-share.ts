@@ -2,7 +2,7 @@ import type { StoredToken, UserTokenStore } from '../exchange/user-token-store.t
 import type { UserTokenCall, UserTokenOrder, UserTokenReport } from './user-token-messages.ts'
 
 /** Milliseconds that a worker waits for its parent. */
-const PATIENCE = 10_000
+const TIMEOUT_MS = 10_000
 
 /** A worker's way to the tokens that its parent keeps. */
 export class WorkerUserTokens implements UserTokenStore {
@@ -44,7 +44,7 @@ export class WorkerUserTokens implements UserTokenStore {
       const timer = setTimeout(() => {
         this.#waiting.delete(id)
         reject(new Error('user tokens are not available'))
-      }, PATIENCE)
+      }, TIMEOUT_MS)
       this.#waiting.set(id, ({ value, error }) => {
         clearTimeout(timer)
         this.#waiting.delete(id)

@@ -46,13 +46,13 @@ describe('Workers', () => {
       const bad = edited.with(3, route('refused'))
       assert.deepEqual(await apply(bad), { isApplied: false, names: ['refused'], secrets: [] })
       const key = bindSecret({ secretRef: 'Secret a/b', version: 'v1' }, 'text')
-      const mended = edited.with(3, { name: 'good', key } as never)
-      assert.deepEqual(await apply(mended), {
+      const fixed = edited.with(3, { name: 'good', key } as never)
+      assert.deepEqual(await apply(fixed), {
         isApplied: true,
         names: ['good'],
         secrets: [['v1', 'text']],
       })
-      assert.deepEqual(await apply(mended.slice(1)), { isApplied: true, names: [], secrets: [] })
+      assert.deepEqual(await apply(fixed.slice(1)), { isApplied: true, names: [], secrets: [] })
     } finally {
       process.execArgv.push(...options)
       await workers.drain()

@@ -23,7 +23,7 @@ import type { Decided, LogLevel, Order, Report, Streamed } from './worker-messag
 /** A worker that keeps crashing is not started more often than this. */
 const SHORTEST_LIFE = 1_000
 /** How long a scrape waits for a worker that is busy. */
-const PATIENCE = 1_000
+const TIMEOUT_MS = 1_000
 
 interface Worker {
   readonly number: number
@@ -155,7 +155,7 @@ export class Workers {
 
   #askAll(order: (id: number) => Order): Promise<readonly (Report | undefined)[]> {
     const workers = [...this.#workers.values()]
-    return Promise.all(workers.map((worker) => this.#ask(worker, order, PATIENCE)))
+    return Promise.all(workers.map((worker) => this.#ask(worker, order, TIMEOUT_MS)))
   }
 
   /** Until they stop; also of workers that begin later. */
@@ -289,12 +289,11 @@ export class Workers {
   #ask(
     worker: Worker,
     order: (id: number) => Order,
-    patience?: number,
+    timeout?: number,
   ): Promise<Report | undefined> {
     const id = ++this.#ids
     return new Promise((resolve) => {
-      const timer =
-        patience === undefined ? undefined : setTimeout(() => settle(undefined), patience)
+      const timer = timeout === undefined ? undefined : setTimeout(() => settle(undefined), timeout)
       const ended = () => settle(undefined)
       const settle = (report: Report | undefined) => {
         clearTimeout(timer)

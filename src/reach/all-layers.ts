@@ -1,4 +1,4 @@
-import { partsOf } from '../model/backend.ts'
+import { type Backend, partsOf } from '../model/backend.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
 import type { Route, RouteAction, RouteRule } from '../model/route.ts'
@@ -42,6 +42,39 @@ export function visitRoute({ policies, rules }: Route, visit: Visit): void {
 function visitAction(action: RouteAction, visit: Visit): void {
   if (action.kind !== 'forward') return
   for (const { policies } of action.backends) if (policies.length > 0) visit(policies)
+}
+
+type Change = (policies: readonly Attached[]) => readonly Attached[]
+
+/** The Model with every list of policies replaced, wherever there may be one. */
+export function withPolicies(model: Model, change: Change): Model {
+  const at = <T extends { readonly policies: readonly Attached[] }>(place: T): T => ({
+    ...place,
+    policies: change(place.policies),
+  })
+  const actionWith = (action: RouteAction): RouteAction =>
+    action.kind === 'forward' ? { ...action, backends: action.backends.map(at) } : action
+  const backendWith = (backend: Backend): Backend => {
+    const own = at(backend)
+    if (own.kind === 'mcp') return { ...own, targets: own.targets.map(at) }
+    if (own.kind !== 'ai') return own
+    const groups = own.groups.map((group) => ({ ...group, providers: group.providers.map(at) }))
+    return { ...own, groups }
+  }
+  return {
+    ...model,
+    frontend: change(model.frontend),
+    gateways: model.gateways.map((gateway) => ({
+      ...at(gateway),
+      listeners: gateway.listeners.map(at),
+    })),
+    routes: model.routes.map((route) => ({
+      ...at(route),
+      rules: route.rules.map((rule) => ({ ...at(rule), action: actionWith(rule.action) })),
+    })),
+    tcpRoutes: model.tcpRoutes.map((route) => ({ ...at(route), action: actionWith(route.action) })),
+    backends: model.backends.map(backendWith),
+  }
 }
 
 /**

@@ -1,11 +1,11 @@
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
-import type { Backend } from '../model/backend.ts'
+import { type Backend, partsOf } from '../model/backend.ts'
 import type { Model } from '../model/model.ts'
-import type { Attached } from '../model/policy.ts'
-import type { BackendRef, Route } from '../model/route.ts'
+import type { Attached, ValidPolicy } from '../model/policy.ts'
+import type { Route } from '../model/route.ts'
 import { calledService, type Guardrails } from '../policies/guardrails/schema.ts'
-import { kindsThat } from './kinds.ts'
-import { decidesAt } from './points.ts'
+import { kindsThat, recordOf } from './kinds.ts'
+import { backendsByName } from './reach.ts'
 
 /*
  * Policies about parts of a backend that the backend does not have. Rules about MCP guard messages
@@ -14,16 +14,7 @@ import { decidesAt } from './points.ts'
  */
 
 /** All kinds that something is said of here. */
-const KINDS: ReadonlySet<string> = new Set([
-  'a2a',
-  'ai',
-  'backendAuth',
-  'guardrails',
-  'inferenceRouting',
-  ...[...kindsThat(({ hasRules }) => hasRules)].filter((kind) =>
-    decidesAt({ kind, section: 'backend' }, 'mcp'),
-  ),
-])
+const KINDS = kindsThat(({ kind, enforcedBy }) => enforcedBy !== undefined || kind === 'a2a')
 
 /** Of thousands of routes nearly none has one, which is found once for each. */
 const MEANT = new WeakMap<Route, boolean>()
@@ -52,55 +43,27 @@ function hasMeant(policies: readonly Attached[]): boolean {
   return policies.some(({ kind }) => KINDS.has(kind))
 }
 
-/** Rules about MCP at what leads to something else: it looks guarded, and is not. */
-export function* checkMcpOnlyPolicies(model: Model): Generator<Diagnostic> {
-  yield* unenforced(model, ['mcp'], isAboutMcp)
-}
-
 /** Agents are reached over HTTP: what speaks another protocol has nothing that `a2a` reads. */
 export function* checkAgentPolicies(model: Model): Generator<Diagnostic> {
-  const isAgent = (policy: Attached) => policy.kind === 'a2a' && policy.state === 'valid'
-  for (const kind of ['ai', 'mcp'] as const) {
-    const names = new Set(model.backends.filter((one) => one.kind === kind).map(({ name }) => name))
-    if (names.size === 0) continue
-    for (const { kind: own, origin } of reachingThese(model, names, isAgent)) {
-      yield {
-        code: 'PC0219',
-        severity: 'error',
-        message: `\`${own}\` is not supported on \`${kind}\` backends`,
-        origin,
-        hint: 'remove it; an agent must be a backend with `host`, `hosts`, `service` or `dynamic`',
-      }
+  const reported = new Set<Attached>()
+  for (const { policy, backend } of nearBackends(model)) {
+    const isServed = backend.kind !== 'ai' && backend.kind !== 'mcp'
+    if (isServed || policy.kind !== 'a2a' || policy.state !== 'valid') continue
+    if (reported.has(policy)) continue
+    reported.add(policy)
+    yield {
+      code: 'PC0219',
+      severity: 'error',
+      message: `\`${policy.kind}\` is not supported on \`${backend.kind}\` backends`,
+      origin: policy.origin,
+      hint: 'remove it; an agent must be a backend with `host`, `hosts`, `service` or `dynamic`',
     }
   }
 }
 
-function* reachingThese(
-  model: Model,
-  names: ReadonlySet<string>,
-  isMeant: (policy: Attached) => boolean,
-): Generator<Attached> {
-  for (const { name, policies } of model.backends) {
-    if (names.has(name)) yield* policies.filter(isMeant)
-  }
-  for (const { policies, rules } of meantRoutes(model)) {
-    for (const rule of rules) {
-      const refs = rule.action.kind === 'forward' ? rule.action.backends : []
-      const reached = refs.filter(({ backend }) => names.has(backend))
-      if (reached.length === 0) continue
-      yield* [...policies, ...rule.policies, ...reached.flatMap((ref) => ref.policies)].filter(
-        isMeant,
-      )
-    }
-  }
-}
-
-/** Policies about calls to models and tools at what leads to something else. */
-export function* checkAiOnlyPolicies(model: Model): Generator<Diagnostic> {
-  yield* unenforced(model, ['ai'], isSigner)
-  yield* unenforced(model, ['host'], isPicker)
-  yield* unenforced(model, ['ai'], ({ kind, state }) => kind === 'ai' && state === 'valid')
-  yield* unenforced(model, ['ai', 'mcp'], isGuard)
+/** Policies at what leads to a backend that does not enforce them: it looks guarded, and is not. */
+export function* checkEnforcingBackends(model: Model): Generator<Diagnostic> {
+  yield* unenforced(model)
   yield* checkWebhooks(model)
   for (const backend of model.backends) {
     if (backend.kind !== 'mcp') continue
@@ -118,86 +81,70 @@ export function* checkAiOnlyPolicies(model: Model): Generator<Diagnostic> {
 
 /** Messages of MCP are guarded one by one as they pass: no service is asked about them. */
 function* checkWebhooks(model: Model): Generator<Diagnostic> {
-  const names = new Set(model.backends.filter(({ kind }) => kind === 'mcp').map(({ name }) => name))
-  if (names.size === 0) return
-  const isMeant = (policy: Attached) =>
-    policy.kind === 'guardrails' &&
-    policy.state === 'valid' &&
-    calledService(policy.value as Guardrails) !== undefined
-  for (const policy of reachingThese(model, names, isMeant)) {
-    const { origin } = policy
-    const service = policy.state === 'valid' && calledService(policy.value as Guardrails)
+  const reported = new Set<Attached>()
+  for (const { policy, backend } of nearBackends(model)) {
+    if (backend.kind !== 'mcp' || !isGuard(policy) || reported.has(policy)) continue
+    const service = calledService(policy.value as Guardrails)
+    if (service === undefined) continue
+    reported.add(policy)
     yield {
       code: 'PC0219',
       severity: 'error',
       message: `\`guardrails\` with \`${service}\` is not supported on \`mcp\` backends`,
-      origin,
+      origin: policy.origin,
       hint: 'to guard MCP messages, use `regex`; to guard requests, use `extAuthz`',
     }
   }
 }
 
-function* unenforced(
-  model: Model,
-  enforcedBy: readonly Backend['kind'][],
-  isMeant: (policy: Attached) => boolean,
-): Generator<Diagnostic> {
+function* unenforced(model: Model): Generator<Diagnostic> {
   const reported = new Set<Attached>()
-  for (const policy of reachingOthers(model, enforcedBy, isMeant)) {
-    const { kind, origin } = policy
-    if (!isMeant(policy) || reported.has(policy)) continue
+  for (const { policy, backend } of nearBackends(model)) {
+    if (policy.state !== 'valid' || backend.kind === 'invalid' || reported.has(policy)) continue
+    const kinds = recordOf(policy.kind)?.enforcedBy?.(policy.value as never)
+    if (kinds === undefined || kinds.includes(backend.kind)) continue
     reported.add(policy)
     yield {
       code: 'PC0219',
       severity: 'error',
-      message: `\`${kind}\` is only supported on ${enforcedBy.map((one) => `\`${one}\``).join(' and ')} backends`,
-      origin,
+      message: `\`${policy.kind}\` is only supported on ${kinds.map((one) => `\`${one}\``).join(' and ')} backends`,
+      origin: policy.origin,
       hint: 'use `authorization` for rules about requests, or remove it',
     }
   }
 }
 
-function isGuard({ kind, state }: Attached): boolean {
-  return kind === 'guardrails' && state === 'valid'
+function isGuard(policy: Attached): policy is ValidPolicy {
+  return policy.kind === 'guardrails' && policy.state === 'valid'
 }
 
-/** Picks one of the endpoints that only such a backend has. */
-function isPicker({ kind, state }: Attached): boolean {
-  return kind === 'inferenceRouting' && state === 'valid'
+interface Near {
+  readonly policy: Attached
+  readonly backend: Backend
 }
 
-/** Credentials that sign what is sent, which need the call as a whole. */
-function isSigner(policy: Attached): boolean {
-  if (policy.kind !== 'backendAuth' || policy.state !== 'valid') return false
-  return (policy.value as { kind?: unknown }).kind === 'aws'
-}
-
-const NO_REFS: readonly BackendRef[] = []
-
-function* reachingOthers(
-  model: Model,
-  enforcedBy: readonly Backend['kind'][],
-  isMeant: (policy: Attached) => boolean,
-): Generator<Attached> {
-  const isOther = ({ kind }: Backend) => !enforcedBy.includes(kind) && kind !== 'invalid'
-  let others: ReadonlySet<string> | undefined
+/** Policies of backends, and those of routes to them; not of gateways, which are for all behind. */
+function* nearBackends(model: Model): Generator<Near> {
   for (const backend of guardedBackends(model)) {
-    if (backend.policies.length > 0 && isOther(backend)) yield* backend.policies
-    if (backend.kind !== 'ai' || !isOther(backend)) continue
-    for (const { providers } of backend.groups) {
-      for (const { policies } of providers) yield* policies
+    for (const policy of backend.policies) yield { policy, backend }
+    if (backend.kind !== 'ai') continue
+    for (const { policies } of partsOf(backend)) {
+      for (const policy of policies) yield { policy, backend }
     }
   }
-  for (const { policies, rules } of meantRoutes(model)) {
+  const routes = meantRoutes(model)
+  if (routes.length === 0) return
+  const backends = backendsByName(model.backends)
+  for (const { policies, rules } of routes) {
     for (const rule of rules) {
-      const refs = rule.action.kind === 'forward' ? rule.action.backends : NO_REFS
-      // Nearly every one of thousands of routes has nothing to do with them.
-      const isAround = policies.some(isMeant) || rule.policies.some(isMeant)
-      if (!isAround && !refs.some((ref) => ref.policies.some(isMeant))) continue
-      const names = (others ??= new Set(model.backends.filter(isOther).map(({ name }) => name)))
-      const reached = refs.filter(({ backend }) => names.has(backend))
-      for (const ref of reached) yield* ref.policies
-      if (reached.length > 0) yield* [...policies, ...rule.policies].filter(isMeant)
+      const refs = rule.action.kind === 'forward' ? rule.action.backends : []
+      for (const ref of refs) {
+        const backend = backends.get(ref.backend)
+        if (backend === undefined) continue
+        for (const policy of ref.policies) yield { policy, backend }
+        for (const policy of policies) yield { policy, backend }
+        for (const policy of rule.policies) yield { policy, backend }
+      }
     }
   }
 }
@@ -212,10 +159,6 @@ function guardedBackends({ backends }: Model): readonly Backend[] {
     GUARDED.set(backends, found)
   }
   return found
-}
-
-function isAboutMcp(policy: Attached): boolean {
-  return policy.state === 'valid' && decidesAt(policy, 'mcp')
 }
 
 /** A provider has one address: there is nothing to choose among. */

@@ -7,7 +7,7 @@ import type { Model } from '../model/model.ts'
 import type { Attached, Level, Section } from '../model/policy.ts'
 import type { Parent, Route, RouteAction } from '../model/route.ts'
 import type { TcpRoute } from '../model/tcp-route.ts'
-import { layersOf } from './all-layers.ts'
+import { layersOf, withPolicies } from './all-layers.ts'
 import { type Point, pointsOf, type RuleStage } from './points.ts'
 import { Reach } from './reach.ts'
 
@@ -328,6 +328,20 @@ describe('reach', () => {
         for (const { layers } of pointsOf(model)) {
           for (const { place, policies } of layers) assert.equal(all.get(place), policies, place)
         }
+      }),
+    )
+  })
+
+  it('replaces the policies of every layer, and changes nothing else', () => {
+    fc.assert(
+      fc.property(models, (model) => {
+        const same = withPolicies(model, (policies) => policies)
+        assert.deepEqual(structuredClone(same), structuredClone(model))
+        const twice = (policies: readonly Attached[]) => [...policies, ...policies]
+        assert.deepEqual(
+          [...layersOf(withPolicies(model, twice))],
+          [...layersOf(model)].map(({ place, policies }) => ({ place, policies: twice(policies) })),
+        )
       }),
     )
   })

@@ -46,6 +46,11 @@ export class Reach {
     }
   }
 
+  /** Those that listeners have, in their order; several may share one. */
+  get ports(): ReadonlySet<number> {
+    return new Set([...this.listeners()].flatMap(({ listener }) => listener.port ?? []))
+  }
+
   /** Every route that requests of the listener can come to, in the order of the Model. */
   *routesOn(where: Where): Generator<RoutePlace> {
     for (const route of this.routesNear(where)) {

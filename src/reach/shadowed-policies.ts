@@ -3,9 +3,8 @@ import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
 import type { Route } from '../model/route.ts'
 import { appliesAlways } from '../policies/schema.ts'
-import type { Timeout } from '../policies/timeout/schema.ts'
 import { visitPolicies, visitRoute } from './all-layers.ts'
-import { kindsThat } from './kinds.ts'
+import { kindsThat, recordOf } from './kinds.ts'
 
 /** Policies that respond by themselves, in the order in which they run. */
 export const RESPONDING: readonly string[] = [
@@ -48,18 +47,10 @@ function shadowsAmong(policies: readonly Attached[]): readonly Diagnostic[] {
   const first = RESPONDING.find((kind) => policies.some((one) => one.kind === kind && isSure(one)))
   for (const policy of policies) {
     const { kind } = policy
-    // Whoever must mend it sees then what is left to say.
+    // Whoever fixes it sees then what is left to say.
     if (policy.state !== 'valid') continue
-    if (kind === 'timeout') {
-      const { request = 0, backendRequest = 0 } = policy.value as Timeout
-      if (request === 0 || backendRequest <= request) continue
-      const hint = 'increase `request`, which includes retries, or remove `backendRequest`'
-      report(
-        policy,
-        '`backendRequest` is longer than `request`, which is always reached first',
-        hint,
-      )
-    }
+    const idle = recordOf(kind)?.neverReached?.(policy.value as never)
+    if (idle !== undefined) report(policy, idle.message, idle.hint)
     if (first === undefined || kind === first) continue
     if (!ON_THE_WAY.has(kind) && !RESPONDING.includes(kind)) continue
     const message = `\`${kind}\` has no effect: \`${first}\` responds to every request first`

@@ -19,7 +19,7 @@ async function logOf(name: string, runs: number, maxSize = 1 << 20): Promise<rea
   const folder = mkdtempSync(join(root, `${name}-`))
   const path = join(folder, 'decisions.jsonl')
   for (let run = 0; run < runs; run++) {
-    const file = await DecisionFile.open({ path, maxSize, maxFiles: 100, whenFailed: assert.fail })
+    const file = await DecisionFile.open({ path, maxSize, maxFiles: 100, onFailed: assert.fail })
     for (let i = 0; i < 3; i++) file.write(recordOf({ id: `${name}-${run}-${i}` }))
     await file.close()
   }
@@ -102,7 +102,7 @@ describe('the check of a chain, for what is no log or no longer one', () => {
     for (const left of ['garbage', '{}', '{"seq":3}', `${(whole[2] as string).slice(0, -3)}`]) {
       const path = join(mkdtempSync(join(root, 'left-')), 'decisions.jsonl')
       writeFileSync(path, `${joined(whole.slice(0, end))}${left}`)
-      const options = { path, maxSize: 1 << 20, maxFiles: 9, whenFailed: assert.fail }
+      const options = { path, maxSize: 1 << 20, maxFiles: 9, onFailed: assert.fail }
       await (await DecisionFile.open(options)).close()
       assert.equal((await verifyChain([path])).state, 'broken', left)
     }
@@ -114,7 +114,7 @@ describe('the check of a chain, for what is no log or no longer one', () => {
     const path = join(mkdtempSync(join(root, 'left-')), 'decisions.jsonl')
     const left = (whole[end] as string).slice(0, -90)
     writeFileSync(path, `${joined(whole.slice(0, end))}${left}`)
-    const options = { path, maxSize: 1 << 20, maxFiles: 9, whenFailed: assert.fail }
+    const options = { path, maxSize: 1 << 20, maxFiles: 9, onFailed: assert.fail }
     await (await DecisionFile.open(options)).close()
     assert.equal((await verifyChain([path])).state, 'whole')
     const text = readFileSync(path, 'utf8')

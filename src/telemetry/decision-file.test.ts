@@ -34,7 +34,7 @@ function place(options: Partial<DecisionFileOptions> = {}) {
       path,
       maxSize: 1 << 20,
       maxFiles: 100,
-      whenFailed: (message) => failures.push(message),
+      onFailed: (message) => failures.push(message),
       ...options,
     })
   const files = () => readdirSync(folder).map((name) => join(folder, name))

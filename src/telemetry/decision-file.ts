@@ -22,8 +22,8 @@ export interface DecisionFileOptions {
   /** Records that wait to be written at most; more are left out, and the file says how many. */
   readonly capacity?: number
   /** Called, now and then, with what went wrong, and how many records are lost for good by it. */
-  readonly whenFailed: (message: string, lost: number) => void
-  readonly whenDropped?: (records: number) => void
+  readonly onFailed: (message: string, lost: number) => void
+  readonly onDropped?: (records: number) => void
 }
 
 const CAPACITY = 5_000
@@ -76,7 +76,7 @@ export class DecisionFile {
   /** Records that were lost on the way here. */
   dropped(records: number): void {
     this.#dropped += records
-    this.#options.whenDropped?.(records)
+    this.#options.onDropped?.(records)
   }
 
   /** Writes what waits, and says that this is the end. */
@@ -89,8 +89,8 @@ export class DecisionFile {
       await this.#append([['end', { time: now(), reason: 'stopped' }]])
     } catch (error) {
       const lost = this.#waiting.length
-      if (lost > 0) this.#options.whenDropped?.(lost)
-      this.#options.whenFailed((error as Error).message, lost)
+      if (lost > 0) this.#options.onDropped?.(lost)
+      this.#options.onFailed((error as Error).message, lost)
     }
     await this.#handle.close()
   }
@@ -100,7 +100,7 @@ export class DecisionFile {
     this.#pumping ??= this.#pump().then(
       () => this.#settled(INTERVAL),
       (error: Error) => {
-        this.#options.whenFailed(error.message, 0)
+        this.#options.onFailed(error.message, 0)
         this.#settled(RETRY)
       },
     )

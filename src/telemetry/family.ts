@@ -22,7 +22,7 @@ export interface FamilyOptions<S> {
   readonly weight: number
   readonly customLabels: readonly string[]
   /** Called for each set of values that became `other`. */
-  readonly whenFolded: () => void
+  readonly onFolded: () => void
 }
 
 /** A metric and its series. */
@@ -65,7 +65,7 @@ export class Family<S extends Labelled, L extends Labels> {
 
   /**
    * All series that have these values, to be told apart by the closed labels when a request has
-   * been answered: `requests.of({ listener, route })`, then `.at('GET', '2xx', 'upstream').inc()`.
+   * got a response: `requests.of({ listener, route })`, then `.at('GET', '2xx', 'upstream').inc()`.
    */
   of(values: OpenValues<L>): Slice<S, ClosedValues<L>> {
     return this.#sliceBy(values as Readonly<Record<string, string>>)
@@ -133,7 +133,7 @@ export class Family<S extends Labelled, L extends Labels> {
     if (found !== undefined) return found
     if (!this.#isFolded(labels)) {
       if (!this.#hasRoom()) {
-        this.#options.whenFolded()
+        this.#options.onFolded()
         return this.#folded().at(...closed)
       }
       this.#ownSeries++

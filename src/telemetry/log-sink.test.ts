@@ -11,7 +11,7 @@ import { createLogSink, type LogSink, type LogSinkOptions } from './log-sink.ts'
 const folder = mkdtempSync(join(tmpdir(), 'log-sink-'))
 after(() => rmSync(folder, { recursive: true }))
 
-/** A sink to a file; what it has written so far is what `read` answers. */
+/** A sink to a file; what it has written so far is what `read` returns. */
 function sinkToFile(options: LogSinkOptions = {}) {
   const path = join(folder, `${Math.random()}.log`)
   const fd = openSync(path, 'a')
@@ -77,7 +77,7 @@ describe('the sink of a log', () => {
       capacity: 100,
       interval: 60_000,
       drops,
-      whenDropped: (lines) => reported.push(lines),
+      onDropped: (lines) => reported.push(lines),
     })
     for (let i = 0; i < 30; i++) sink.write('123456789\n')
     assert.equal(drops.count, 20)

@@ -29,7 +29,7 @@ export interface LogSinkOptions {
   /** Counts lines that were not taken, as it happens. */
   readonly drops?: { readonly inc: (lines: number) => void }
   /** Called, once the sink takes lines again, with the number that it did not take. */
-  readonly whenDropped?: (lines: number) => void
+  readonly onDropped?: (lines: number) => void
 }
 
 /** Milliseconds until a full pipe is tried again. */
@@ -50,7 +50,7 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
   let dropped = 0
   let reported = 0
   let timer: NodeJS.Timeout | undefined
-  let whenEmpty: (() => void)[] = []
+  let onEmpty: (() => void)[] = []
 
   const write = (line: string) => {
     const size = waiting.length + leaving.length - written + line.length
@@ -61,7 +61,7 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
 
   const schedule = () => {
     if (state !== 'idle') return
-    if (waiting.length >= batch || whenEmpty.length > 0) send()
+    if (waiting.length >= batch || onEmpty.length > 0) send()
     else if (waiting !== '') timer ??= setTimeout(send, interval).unref()
   }
 
@@ -125,12 +125,12 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
     if (dropped === reported) return
     const lines = dropped - reported
     reported = dropped
-    options.whenDropped?.(lines)
+    options.onDropped?.(lines)
   }
 
   const settle = () => {
-    const callbacks = whenEmpty
-    whenEmpty = []
+    const callbacks = onEmpty
+    onEmpty = []
     for (const callback of callbacks) callback()
   }
 
@@ -157,7 +157,7 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
     write,
     dropped: () => dropped,
     flush: (done) => {
-      if (done !== undefined) whenEmpty.push(done)
+      if (done !== undefined) onEmpty.push(done)
       if (state === 'idle') send()
       else if (state === 'closed') settle()
     },

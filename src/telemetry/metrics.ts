@@ -66,7 +66,7 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
         maximum: isRemoved ? 0 : maximumFor(maximum, maximumSeries),
         weight: weightOf(definition, histograms),
         customLabels: takesCustomLabels === true ? customLabels : [],
-        whenFolded: folded ? () => {} : () => counter(seriesFolded).at({ metric: name }).inc(),
+        onFolded: folded ? () => {} : () => counter(seriesFolded).at({ metric: name }).inc(),
       }),
     )
   }

@@ -6,13 +6,13 @@ export interface OpenLog {
   readonly sink: LogSink
 }
 
-export type OpenLogOptions = Omit<LoggerOptions, 'write'> & Omit<LogSinkOptions, 'whenDropped'>
+export type OpenLogOptions = Omit<LoggerOptions, 'write'> & Omit<LogSinkOptions, 'onDropped'>
 
 /** The log of a process: a logger and its sink, which says so in the log when it was too slow. */
 export function openLog(options: OpenLogOptions): OpenLog {
   const sink = createLogSink({
     ...options,
-    whenDropped: (lines) => {
+    onDropped: (lines) => {
       log.warn('log', { error: 'the reader of the log is too slow', dropped: lines })
     },
   })

@@ -17,8 +17,8 @@ export interface BatchOptions {
   readonly attempts?: number
   /** Milliseconds before the second attempt; each further one waits twice as long. */
   readonly backoff?: number
-  readonly whenExported?: (items: number) => void
-  readonly whenLost?: (items: number, why: OtlpLoss, detail: string) => void
+  readonly onExported?: (items: number) => void
+  readonly onLost?: (items: number, why: OtlpLoss, detail: string) => void
 }
 
 /** How spans, or records of a log, are written. */
@@ -60,10 +60,10 @@ export function createBatchExporter<Item extends object>(
   let state: 'idle' | 'scheduled' | 'sending' | 'backing off' = 'idle'
   let timer: NodeJS.Timeout | undefined
   let retry: (() => void) | undefined
-  let whenStopped: (() => void) | undefined
+  let onStopped: (() => void) | undefined
 
   const exportItem = (item: Item) => {
-    if (whenStopped !== undefined) return lose(1, 'stopped', '')
+    if (onStopped !== undefined) return lose(1, 'stopped', '')
     if (queue.length >= capacity) return lose(1, 'queue-full', '')
     queue.push(codec === undefined ? item : codec.encode(item))
     if (state === 'idle') {
@@ -82,7 +82,7 @@ export function createBatchExporter<Item extends object>(
     clearTimeout(timer)
     if (queue.length === 0) {
       state = 'idle'
-      whenStopped?.()
+      onStopped?.()
       return
     }
     state = 'sending'
@@ -112,7 +112,7 @@ export function createBatchExporter<Item extends object>(
   ) => {
     if ('status' in result && result.status >= 200 && result.status < 300) {
       const rejected = Math.max(0, Math.min(by.rejected(result.body), items))
-      if (items > rejected) options.whenExported?.(items - rejected)
+      if (items > rejected) options.onExported?.(items - rejected)
       if (rejected > 0) lose(rejected, 'refused', 'the collector accepted only a part')
       return proceed()
     }
@@ -121,7 +121,7 @@ export function createBatchExporter<Item extends object>(
       lose(items, 'refused', detail)
       return proceed()
     }
-    if (whenStopped !== undefined) {
+    if (onStopped !== undefined) {
       lose(items + queue.length, 'stopped', detail)
       queue = []
       return proceed()
@@ -136,19 +136,19 @@ export function createBatchExporter<Item extends object>(
   }
 
   const proceed = () => {
-    if (queue.length >= batch || whenStopped !== undefined) return sendNext()
+    if (queue.length >= batch || onStopped !== undefined) return sendNext()
     state = queue.length === 0 ? 'idle' : 'scheduled'
     if (state === 'scheduled') timer = setTimeout(sendNext, interval).unref()
   }
 
   const lose = (items: number, why: OtlpLoss, detail: string) => {
-    options.whenLost?.(items, why, detail)
+    options.onLost?.(items, why, detail)
   }
 
   return {
     export: exportItem,
     stop: (done) => {
-      whenStopped = done
+      onStopped = done
       if (state === 'sending') return
       clearTimeout(timer)
       if (state === 'backing off') retry?.()

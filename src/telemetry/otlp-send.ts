@@ -26,7 +26,7 @@ export interface OtlpSendOptions {
 }
 
 /** Responses are a few bytes; a collector that says more is not listened to. */
-const LONGEST_ANSWER = 64 << 10
+const MAX_RESPONSE = 64 << 10
 
 /** OTLP over HTTP on a connection that is kept. */
 export function createOtlpSend({ url, headers, timeout = 10_000 }: OtlpSendOptions): OtlpSend {
@@ -61,7 +61,7 @@ function readResponse(incoming: IncomingMessage, finish: (result: OtlpSendResult
   let size = 0
   incoming.on('data', (chunk: Uint8Array) => {
     size += chunk.length
-    if (size > LONGEST_ANSWER) incoming.destroy(new Error('the response is too large'))
+    if (size > MAX_RESPONSE) incoming.destroy(new Error('the response is too large'))
     else chunks.push(chunk)
   })
   incoming.on('error', (error) => finish({ error: error.message }))

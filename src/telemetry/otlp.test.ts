@@ -37,7 +37,7 @@ interface Received {
   readonly body: Buffer
 }
 
-interface Answer {
+interface CollectorResponse {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Uint8Array | string
@@ -46,19 +46,19 @@ interface Answer {
 /** A collector that responses in turn, the last response for ever; `hang` is none at all. */
 async function collector(
   t: TestContext,
-  responses: readonly (Answer | 'hang')[] = [{ status: 200 }],
+  responses: readonly (CollectorResponse | 'hang')[] = [{ status: 200 }],
 ) {
   const received: Received[] = []
-  let whenReceived = () => {}
+  let onReceived = () => {}
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk) => chunks.push(chunk))
     request.on('end', () => {
-      const answer = responses[Math.min(received.length, responses.length - 1)]
+      const reply = responses[Math.min(received.length, responses.length - 1)]
       received.push({ headers: request.headers, body: Buffer.concat(chunks) })
-      whenReceived()
-      if (answer === 'hang' || answer === undefined) return
-      response.writeHead(answer.status, answer.headers).end(answer.body)
+      onReceived()
+      if (reply === 'hang' || reply === undefined) return
+      response.writeHead(reply.status, reply.headers).end(reply.body)
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -70,7 +70,7 @@ async function collector(
   const until = async (requests: number) => {
     while (received.length < requests) {
       await new Promise<void>((resolve) => {
-        whenReceived = resolve
+        onReceived = resolve
       })
     }
   }
@@ -85,8 +85,8 @@ function exporterTo(url: string, options: Partial<OtlpExporterOptions> = {}) {
     send: createOtlpSend({ url, timeout: 500, headers: { 'x-token': 'secret' } }),
     interval: 5,
     backoff: 2,
-    whenExported: (spans) => void (exported += spans),
-    whenLost: (...loss) => losses.push(loss),
+    onExported: (spans) => void (exported += spans),
+    onLost: (...loss) => losses.push(loss),
     ...options,
   })
   const stopped = () => new Promise<void>((resolve) => exporter.stop(resolve))
@@ -153,9 +153,9 @@ describe('a collector that', () => {
     await stopped()
   })
 
-  for (const [name, answer, why, detail] of [
-    ['answers 400 is not asked again', { status: 400 }, 'refused', 'status 400'],
-    ['answers 500 is not asked again', { status: 500 }, 'refused', 'status 500'],
+  for (const [name, response, why, detail] of [
+    ['responds with 400 is not called again', { status: 400 }, 'refused', 'status 400'],
+    ['responds with 500 is not called again', { status: 500 }, 'refused', 'status 500'],
     [
       'redirects is not followed',
       { status: 307, headers: { location: '/' } },
@@ -172,12 +172,12 @@ describe('a collector that', () => {
     ],
   ] as const) {
     it(name, async (t) => {
-      const { url, received } = await collector(t, [answer])
+      const { url, received } = await collector(t, [response])
       const lost = Promise.withResolvers<readonly [number, OtlpLoss, string]>()
       const { exporter } = exporterTo(url, {
-        send: createOtlpSend({ url, timeout: answer === 'hang' ? 20 : 10_000 }),
+        send: createOtlpSend({ url, timeout: response === 'hang' ? 20 : 10_000 }),
         attempts: 3,
-        whenLost: (...loss) => lost.resolve(loss),
+        onLost: (...loss) => lost.resolve(loss),
       })
       exporter.export(span('x'))
       assert.deepEqual(await lost.promise, [1, why, detail])
@@ -189,7 +189,7 @@ describe('a collector that', () => {
     const lost = Promise.withResolvers<readonly [number, OtlpLoss, string]>()
     const { exporter } = exporterTo('http://127.0.0.1:1/v1/traces', {
       attempts: 2,
-      whenLost: (...loss) => lost.resolve(loss),
+      onLost: (...loss) => lost.resolve(loss),
     })
     exporter.export(span('x'))
     const [, why, detail] = await lost.promise

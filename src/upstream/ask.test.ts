@@ -58,12 +58,12 @@ describe('a question to a service', () => {
     })
     const headers = [['x-a', 'b']] as const
     const body = Buffer.from('body')
-    const answer = await ask({ method: 'PUT', path: '/x?y', authority: 'me', headers, body })
-    assert.ok(!('failure' in answer))
-    assert.equal(answer.status, 201)
-    assert.equal(Buffer.from(answer.body).toString(), 'PUT /x?y me b')
-    assert.equal(answer.headers.get('X-Said'), 'body')
-    const cookies = answer.fields.filter(([name]) => name === 'set-cookie')
+    const response = await ask({ method: 'PUT', path: '/x?y', authority: 'me', headers, body })
+    assert.ok(!('failure' in response))
+    assert.equal(response.status, 201)
+    assert.equal(Buffer.from(response.body).toString(), 'PUT /x?y me b')
+    assert.equal(response.headers.get('X-Said'), 'body')
+    const cookies = response.fields.filter(([name]) => name === 'set-cookie')
     assert.deepEqual(
       cookies.map(([, value]) => value),
       ['a=1', 'b=2'],
@@ -106,15 +106,15 @@ describe('a question to a service', () => {
       used.add(request.socket)
     })
     for (let i = 0; i < 4; i++) {
-      const answer = await ask({ method: 'POST', body: Buffer.from('body') })
-      assert.ok(!('failure' in answer), JSON.stringify(answer))
+      const response = await ask({ method: 'POST', body: Buffer.from('body') })
+      assert.ok(!('failure' in response), JSON.stringify(response))
     }
   })
 
   it('what is more than may be under way is not held', async () => {
     const ask = await open(() => {})
     const all = await Promise.all(Array.from({ length: 1_100 }, () => ask({ timeout: 300 })))
-    const failures = all.map((answer) => ('failure' in answer ? answer.failure : ''))
+    const failures = all.map((response) => ('failure' in response ? response.failure : ''))
     assert.equal(failures.filter((failure) => failure === 'overloaded').length, 76)
     assert.deepEqual(await ask({ timeout: 20 }), { failure: 'timeout' }, 'and then there is room')
   })

@@ -148,7 +148,7 @@ describe('backends of hosts', () => {
     })
   }
 
-  it('an invalid backend, an invalid policy and a backend without endpoints answer a word', () => {
+  it('an invalid backend, an invalid policy and a backend without endpoints return a word', () => {
     const invalid: Backend = { kind: 'invalid', name: 'i', origin, policies: [], diagnostics: [] }
     const broken: Attached = {
       state: 'invalid',

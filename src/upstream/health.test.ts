@@ -27,7 +27,7 @@ describe('one check', () => {
   for (const [sentence, how, behave, expected] of [
     ['GET that gets a wanted status', HTTP, responding(), 'healthy'],
     ['GET that gets another', HTTP, responding(RESPONSE.replace('200', '503')), 'unhealthy'],
-    ['GET never answered', HTTP, () => {}, 'timeout'],
+    ['GET without a response', HTTP, () => {}, 'timeout'],
     ['GET that gets no HTTP', HTTP, responding('220 mail\r\n\r\n'), 'unhealthy'],
     ['GET and a reset', HTTP, (socket: Socket) => void socket.resetAndDestroy(), 'unhealthy'],
     ['a half-open connection', HTTP, (socket: Socket) => void socket.end(), 'unhealthy'],

@@ -36,7 +36,7 @@ class Stream implements Waiting, ResponseEvents, MessageStream {
   readonly #choice: Choice
   readonly #path: string
   readonly #events: StreamEvents
-  readonly #whenOver: () => void
+  readonly #onOver: () => void
   readonly #startedAt = performance.now()
   #connection: UpstreamConnection | undefined
   /** Its connection was not used before. */
@@ -49,11 +49,11 @@ class Stream implements Waiting, ResponseEvents, MessageStream {
   #grpcStatus: string | undefined
   #received: Buffer = Buffer.alloc(0)
 
-  constructor(choice: Choice, path: string, events: StreamEvents, whenOver: () => void) {
+  constructor(choice: Choice, path: string, events: StreamEvents, onOver: () => void) {
     this.#choice = choice
     this.#path = path
     this.#events = events
-    this.#whenOver = whenOver
+    this.#onOver = onOver
     const connection = choice.pool.take()
     if (connection === undefined) this.#open()
     else this.connected(connection)
@@ -163,7 +163,7 @@ class Stream implements Waiting, ResponseEvents, MessageStream {
   #over(outcome: Attempt['outcome']): void {
     this.#isOver = true
     this.#waiting = []
-    this.#whenOver()
+    this.#onOver()
     const duration = performance.now() - this.#startedAt
     this.#choice.done({ outcome, status: this.#status, duration })
   }

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test'
 import type { OtlpSendResult } from '../telemetry/otlp-send.ts'
 import { createOtlpGrpcSend } from './otlp-grpc.ts'
 
-interface Answer {
+interface CollectorResponse {
   /** Of HTTP. */
   readonly status?: number
   readonly grpcStatus?: string
@@ -15,7 +15,7 @@ interface Answer {
   readonly trailersOnly?: boolean
 }
 
-async function collector(t: TestContext, response: Answer | 'hang' | 'reset') {
+async function collector(t: TestContext, response: CollectorResponse | 'hang' | 'reset') {
   const received: { headers: IncomingHttpHeaders; body: Buffer }[] = []
   const server = createServer()
   server.on('stream', (stream: ServerHttp2Stream, headers) => {

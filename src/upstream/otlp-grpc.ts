@@ -16,7 +16,7 @@ const METHODS = {
 } as const
 /** One byte that tells of compression, four of length. */
 const PREFIX = 5
-const LONGEST_ANSWER = 64 << 10
+const MAX_RESPONSE = 64 << 10
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
 
 /** Statuses of gRPC after which OTLP says to try again, as the status of HTTP that says the same. */
@@ -151,7 +151,7 @@ class Call implements StreamWaiting, ResponseEvents {
 
   data(bytes: Buffer): boolean {
     this.#size += bytes.length
-    if (this.#size > LONGEST_ANSWER) this.#giveUp('the response of the collector is too large')
+    if (this.#size > MAX_RESPONSE) this.#giveUp('the response of the collector is too large')
     else this.#pieces.push(bytes)
     return true
   }

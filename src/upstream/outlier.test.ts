@@ -10,7 +10,7 @@ const EVICTION: Eviction = {
   maxEvicted: 0.5,
 }
 
-const answered = (status: number): Attempt => ({ outcome: 'responded', status, duration: 1 })
+const responded = (status: number): Attempt => ({ outcome: 'responded', status, duration: 1 })
 const broken = (outcome: Attempt['outcome']): Attempt => ({ outcome, status: 0, duration: 1 })
 
 interface Scene {
@@ -44,9 +44,9 @@ function repeat(outliers: Outliers, at: number, attempt: Attempt, times: number)
 
 describe('taking out', () => {
   for (const [sentence, attempts, expected] of [
-    ['failures in a row', [500, 503, 502].map(answered), ['0 out: status']],
-    ['failures with a success between', [500, 503, 200, 500, 500].map(answered), []],
-    ['client errors', [400, 404, 429, 401].map(answered), []],
+    ['failures in a row', [500, 503, 502].map(responded), ['0 out: status']],
+    ['failures with a success between', [500, 503, 200, 500, 500].map(responded), []],
+    ['client errors', [400, 404, 429, 401].map(responded), []],
     ['refused connections', Array(3).fill(broken('connect-failed')), ['0 out: connect']],
     ['resets', Array(3).fill(broken('reset')), ['0 out: reset']],
     ['timeouts', Array(3).fill(broken('timeout')), ['0 out: timeout']],
@@ -61,15 +61,15 @@ describe('taking out', () => {
 
   it('an expression decides where there is one', () =>
     scene(4, {}, ({ outliers, reported }) => {
-      for (let i = 0; i < 3; i++) outliers.observe(0, answered(200), true)
-      for (let i = 0; i < 3; i++) outliers.observe(1, answered(500), false)
+      for (let i = 0; i < 3; i++) outliers.observe(0, responded(200), true)
+      for (let i = 0; i < 3; i++) outliers.observe(1, responded(500), false)
       assert.deepEqual(reported, ['0 out: status'])
     }))
 
   it('a share of successes below the threshold is enough', () =>
     scene(4, { consecutiveFailures: 1_000, healthThreshold: 0.5 }, ({ outliers, reported }) => {
       for (let i = 0; i < 200 && reported.length === 0; i++) {
-        outliers.observe(0, answered(i % 3 === 0 ? 200 : 500))
+        outliers.observe(0, responded(i % 3 === 0 ? 200 : 500))
       }
       assert.deepEqual(reported, ['0 out: status'])
     }))
@@ -84,7 +84,7 @@ describe('taking out', () => {
   ] as const) {
     it(`of ${count} at most ${max} are out when ${maxEvicted} may be`, () =>
       scene(count, { maxEvicted }, ({ outliers }) => {
-        for (let at = 0; at < count; at++) repeat(outliers, at, answered(500), 10)
+        for (let at = 0; at < count; at++) repeat(outliers, at, responded(500), 10)
         assert.equal(outliers.ejected, max)
       }))
   }
@@ -95,7 +95,7 @@ describe('coming back', () => {
     scene(4, {}, ({ outliers, reported }) => {
       const out = () => {
         reported.length = 0
-        repeat(outliers, 0, answered(500), 3)
+        repeat(outliers, 0, responded(500), 3)
         assert.equal(reported.length, 1)
         let waited = 0
         for (; reported.length === 1; waited += 100) mock.timers.tick(100)
@@ -110,7 +110,7 @@ describe('coming back', () => {
 
   it('what still arrives from before changes nothing while it is out', () =>
     scene(4, {}, ({ outliers, reported }) => {
-      repeat(outliers, 0, answered(500), 50)
+      repeat(outliers, 0, responded(500), 50)
       mock.timers.tick(1_000)
       assert.deepEqual(reported, ['0 out: status', '0 back'])
       assert.equal(outliers.ejected, 0)

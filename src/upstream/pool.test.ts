@@ -19,21 +19,21 @@ import { Pool, type PoolObserver, type PoolOptions, type Waiting } from './pool.
 const HEAD = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
 
 /** Milliseconds: on a busy machine a connection takes its time. */
-const PATIENCE = 10_000
+const TIMEOUT_MS = 10_000
 
 function poolOf(port: number, options: Partial<PoolOptions> = {}, observer?: PoolObserver): Pool {
   const dial = dialer(
     { kind: 'tcp', host: '127.0.0.1', port },
     {
       ...DIAL,
-      timeout: options.connectTimeout === undefined ? PATIENCE : 300,
+      timeout: options.connectTimeout === undefined ? TIMEOUT_MS : 300,
     },
   )
   return poolWith(dial, options, observer)
 }
 
 function poolWith(dial: Dial, options: Partial<PoolOptions> = {}, observer?: PoolObserver): Pool {
-  const whole = { idleTimeout: 5_000, connectTimeout: PATIENCE, max: 100, ...options }
+  const whole = { idleTimeout: 5_000, connectTimeout: TIMEOUT_MS, max: 100, ...options }
   return new Pool(dial, whole, new Deadlines(5), observer)
 }
 
@@ -45,8 +45,8 @@ function connection(pool: Pool): Promise<ClientConnection | string> {
   })
 }
 
-/** Sends a request; answers the status, or why there is none. */
-function send(taken: ClientConnection, timeout = PATIENCE): Promise<number | string> {
+/** Sends a request; returns the status, or why there is none. */
+function send(taken: ClientConnection, timeout = TIMEOUT_MS): Promise<number | string> {
   return new Promise((resolve) => {
     let status = 0
     taken.send('GET', HEAD, false, timeout, {
@@ -363,8 +363,8 @@ describe('faults', () => {
   })
 
   it('an endpoint that closes after each response costs connections, not requests', async () => {
-    const answer = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
-    const server = await serve((socket) => socket.once('data', () => socket.end(answer)))
+    const response = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
+    const server = await serve((socket) => socket.once('data', () => socket.end(response)))
     const pool = poolOf(server.port, { max: 4 })
     const all = await Promise.all(Array.from({ length: 40 }, () => ask(pool)))
     assert.deepEqual([...new Set(all)], [200])

@@ -2,45 +2,72 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { codeOf } from './code-only.ts'
 import { readSources } from './read-sources.ts'
-import { isTest, lineAt, type SourceFile } from './rule.ts'
+import { lineAt, type SourceFile } from './rule.ts'
 
 /** Names that code has had, and the field's own for the same. */
 const BETTER: readonly (readonly [before: RegExp, now: string])[] = [
   [/\bmost[A-Z]\w*|\bMOST_\w+/g, 'max…'],
-  [/\b[oO]ctets\b/g, 'bytes, byteCount'],
+  [/\b[oO]ctets\b|\b(?:\w+_)?OCTETS\b/g, 'bytes, byteCount'],
   [/\bDoorway\w*|\breplan\b|\breadmit\b/g, 'BoundPort, update, reauthorize'],
   [/\bOpenSite\b|\bSites\b/g, 'CompileContext, ExpressionCompiler'],
   [/\bReaching\b|\bWhereabouts\b/g, 'EffectivePolicies, Place'],
   [/\bScrutiny\b|\bisDue\b/g, 'DecisionSampler, shouldAudit'],
   [/\bSurroundings\b|\bAcceptance\b|\b[A-Z]\w+World\b|\b[a-z]\w+World\b/g, '…Deps'],
   [/\bletGo\b/g, 'release'],
-  [/\btoEnd\b|\b\w*[iI]nSlices\b/g, 'runToCompletion, …Cooperatively'],
+  [/\btoEnd\b|\b\w*[iI]nSlices\b|\b\w+Stepwise\b/g, 'runToCompletion, …Cooperatively'],
   [/\bpatienceBetween\b|\bPARTING\b|\blinger\w*/g, 'idleTimeout, CLOSE_GRACE_MS'],
-  [/\bbeginFrugally\b|\bwithoutCompiler\b|\bSupposed\b/g, 'deferOptimization, HypotheticalRequest'],
-  [/\bwhenReady\b|\bwhenExpired\b|\bwhenEnded\b|\bwhenDecided\b/g, 'on…'],
-  [/\bAnswers?\b|\b[a-z]\w*Answers?\b|\b[A-Z]\w*Answers?\b/g, '…Response, …Handler, …Result'],
+  [/\b(?:\w+_)?PATIENCE\b/g, 'TIMEOUT_MS'],
+  [/\bbeginFrugally\b|\bwithoutCompiler\b|\b\w*[sS]upposed/g, 'deferOptimization, Hypothetical…'],
+  [
+    /\bwhen(?:Ready|Expired|Ended|Decided|Done|Dropped|Empty|Exported|Failed|Lost|Over|Stopped)\b/g,
+    'on…',
+  ],
+  [/\bNOTHING\b/g, 'what it is: NO_HEADERS, EMPTY_RULE_SET'],
+  [/\b\w*[mM]ended\b/g, 'fixed'],
   [/\bwithoutMcp\b|\bwithoutEffectOn\w+/g, 'check…Policies'],
 ]
 
 /** Files that were called otherwise. */
 const FILES =
-  /\/(?:frugal-start|supposed|overshadowed|habits|known|defined|foreign|stamp|answers|doorstep)(?:\.\w+)*\.\w+$/
+  /\/(?:frugal-start|supposed|overshadowed|habits|known|defined|foreign|stamp|doorstep)(?:\.\w+)*\.\w+$/
 
-/** What name servers send is an answer there, too. */
-const DNS = /^src\/upstream\/(?:name-source|dns)\.ts$/
+/** Where an answer is one: of a name server, of a model, in what scripts and people read. */
+const ANSWERS: readonly RegExp[] = [
+  /^src\/upstream\/(?:dns|name-source|fixtures\/name-server)(?:\.test)?\.ts$/,
+  /^test\/faults\/names\.test\.ts$/,
+  /^src\/protocols\/llm\/testdata\//,
+  // The rules themselves.
+  /^test\/(?:architecture\/names|glossary)\.test\.ts$/,
+]
+
+/** The same within other files: verdicts in the JSON of `prove`, an outcome of `explain`. */
+const CALLED_ANSWER =
+  /DNS answers?|assistant who answers|unanswered probes|(?<=['`])answered(?=['`])|^ {2}answered(?=: \['good')|\banswer(?=: (?:[vV]erdict|\{ kind))|(?<=\?\.)answer\b|(?<=`)answer(?=`)/gm
+
+function answers(files: readonly SourceFile[]): readonly string[] {
+  return files
+    .filter(({ path }) => !ANSWERS.some((own) => own.test(path)))
+    .flatMap(({ path, text }) => {
+      const rest = text.replaceAll(CALLED_ANSWER, (said) => said.replaceAll(/./g, '-'))
+      const named = /answer[^/]*$/i.test(path) ? [`${path}: its name`] : []
+      const found = [...rest.matchAll(/\w*answer\w*/gi)].map(
+        ({ 0: word, index }) => `${path}:${lineAt(text, index)}: ${word}`,
+      )
+      return [...named, ...found]
+    })
+}
 
 function oldNames(files: readonly SourceFile[]): readonly string[] {
   const misnamed = files.filter(({ path }) => FILES.test(path))
   const named = files
-    .filter(({ path }) => /^(?:src|bin)\//.test(path) && !isTest(path))
+    .filter(({ path }) => /\.tsx?$/.test(path))
     .flatMap((file) => {
       const code = codeOf(file)
-      const found = BETTER.flatMap(([before, now]) =>
+      return BETTER.flatMap(([before, now]) =>
         [...code.matchAll(before)].map(
           ({ 0: name, index }) => `${file.path}:${lineAt(code, index)}: ${name}, not ${now}`,
         ),
       )
-      return DNS.test(file.path) ? found.filter((one) => !/Answers?, not/.test(one)) : found
     })
   return [...misnamed.map(({ path }) => `${path}: its name`), ...named]
 }
@@ -54,8 +81,6 @@ describe('names in code', () => {
       { path: 'src/cli/supposed.ts', text: 'type A = JwtWorld' },
       { path: 'src/cli/a.test.ts', text: 'letGo()' },
       { path: 'src/wire/a.ts', text: 'const octets = bytes.length' },
-      { path: 'src/admin/a.ts', text: 'const apiAnswer: Answer = answer' },
-      { path: 'src/upstream/dns.ts', text: 'const found: Answer = none' },
       { path: 'test/proxy/doorstep.ts', text: 'letGo()' },
     ]
     assert.deepEqual(oldNames(files), [
@@ -63,9 +88,30 @@ describe('names in code', () => {
       'test/proxy/doorstep.ts: its name',
       'src/proxy/a.ts:2: mostBody, not max…',
       'src/cli/supposed.ts:1: JwtWorld, not …Deps',
+      'src/cli/a.test.ts:1: letGo, not release',
       'src/wire/a.ts:1: octets, not bytes, byteCount',
-      'src/admin/a.ts:1: apiAnswer, not …Response, …Handler, …Result',
-      'src/admin/a.ts:1: Answer, not …Response, …Handler, …Result',
+      'test/proxy/doorstep.ts:1: letGo, not release',
+    ])
+  })
+
+  it('call a response one, in code, comments and titles', () =>
+    assert.deepEqual(answers(readSources()), []))
+
+  it('planted: an answer anywhere, and not where it is the word', () => {
+    const files = [
+      { path: 'src/admin/a.ts', text: 'const apiAnswer: Answer = {}' },
+      { path: 'test/proxy/a.test.ts', text: "// Answers 200.\nit('is answered', () => {})" },
+      { path: 'bench/answers.ts', text: 'const { answer: reply } = said' },
+      { path: 'src/upstream/dns.ts', text: 'const found: Answer = none' },
+      { path: 'src/cli/b.ts', text: "say({ outcome: 'answered', answer: verdict })" },
+    ]
+    assert.deepEqual(answers(files), [
+      'src/admin/a.ts:1: apiAnswer',
+      'src/admin/a.ts:1: Answer',
+      'test/proxy/a.test.ts:1: Answers',
+      'test/proxy/a.test.ts:2: answered',
+      'bench/answers.ts: its name',
+      'bench/answers.ts:1: answer',
     ])
   })
 })

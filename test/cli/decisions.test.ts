@@ -13,13 +13,13 @@ import { start as follow, until } from './running.ts'
 
 const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
 
-interface Answered {
+interface CommandResult {
   readonly code: number
   readonly out: string
   readonly err: string
 }
 
-function portcullis(...args: readonly string[]): Promise<Answered> {
+function portcullis(...args: readonly string[]): Promise<CommandResult> {
   return new Promise((resolve) => {
     execFile(process.execPath, [ENTRY, ...args], { timeout: 60_000 }, (error, out, err) => {
       resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err })
@@ -45,8 +45,8 @@ describe('decisions of a running gateway', () => {
     child = spawn(process.execPath, [ENTRY, 'run', '-f', file], { stdio: 'ignore' })
     // A machine that is busy takes its time.
     for (let i = 0; i < 2_400; i++) {
-      const answer = await fetch(`http://127.0.0.1:${ready}/healthz/ready`).catch(() => undefined)
-      if (answer?.status === 200) return
+      const response = await fetch(`http://127.0.0.1:${ready}/healthz/ready`).catch(() => undefined)
+      if (response?.status === 200) return
       await wait(25)
     }
     assert.fail('it never was ready')
@@ -59,12 +59,12 @@ describe('decisions of a running gateway', () => {
   }
 
   async function denied(path = '/x'): Promise<string> {
-    const answer = await fetch(`http://127.0.0.1:${http}${path}`, {
+    const response = await fetch(`http://127.0.0.1:${http}${path}`, {
       headers: { 'x-team': 'dev', connection: 'close' },
     })
-    await answer.text()
-    assert.equal(answer.status, 403)
-    return answer.headers.get('x-request-id') as string
+    await response.text()
+    assert.equal(response.status, 403)
+    return response.headers.get('x-request-id') as string
   }
 
   before(async () => {
@@ -123,8 +123,8 @@ routes:
       [`since=${encodeURIComponent(new Date(Date.now() + 60_000).toISOString())}`, 0],
       ['limit=3', 3],
     ] as const) {
-      const answer = await fetch(`${admin}/api/decisions?${query}`)
-      const { decisions } = (await answer.json()) as { decisions: readonly unknown[] }
+      const response = await fetch(`${admin}/api/decisions?${query}`)
+      const { decisions } = (await response.json()) as { decisions: readonly unknown[] }
       assert.equal(decisions.length, count, query)
     }
     for (const [path, status] of [

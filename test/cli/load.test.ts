@@ -52,8 +52,8 @@ describe('a configuration that is read in a thread', () => {
   ] as const) {
     it(`that ${name} is an error, and the process goes on`, async () => {
       const entry = written('thread.mjs', text)
-      const patience = said.source.includes('longer') ? 200 : 60_000
-      const options = { entry, patience, maxMegabytes: 32 }
+      const timeout = said.source.includes('longer') ? 200 : 60_000
+      const options = { entry, timeout, maxMegabytes: 32 }
       await assert.rejects(loadInThread('gateway.yaml', {}, options), said)
     })
   }

@@ -41,7 +41,7 @@ describe('portcullis run', () => {
     ports = { http, other, admin, stats, ready, backend: own } as typeof ports
   })
 
-  // One that a failed test left would answer for the next.
+  // One that a failed test left would respond for the next.
   afterEach(async () => {
     for (const { child } of running) child.kill('SIGKILL')
     await Promise.all(running.splice(0).map(({ exit }) => exit))
@@ -88,8 +88,8 @@ ${more}routes:
   }
 
   const metric = async (name: string) => {
-    const text = await fetch(`http://127.0.0.1:${ports.stats}/metrics`).then((answer) =>
-      answer.text(),
+    const text = await fetch(`http://127.0.0.1:${ports.stats}/metrics`).then((response) =>
+      response.text(),
     )
     return Number(text.match(new RegExp(`^${name} (.*)$`, 'm'))?.[1])
   }
@@ -309,7 +309,7 @@ ${more}routes:
     await until('traffic', async () => (await status(ports.http)) === 200)
     const pids = () =>
       fetch(`http://127.0.0.1:${ports.stats}/metrics`)
-        .then((answer) => answer.text())
+        .then((response) => response.text())
         .then((text) =>
           [...text.matchAll(/process_start_time_seconds\{worker="(\d)"\} (\S+)/g)].map(String),
         )
@@ -364,8 +364,10 @@ ${more}routes:
   it('tells what is wrong with its policies, in the log and to whoever asks', async () => {
     const own = await serving(config("request.path.startsWith('/a')"))
     const ask = async () => {
-      const answer = await fetch(`http://127.0.0.1:${ports.admin}/api/lint`)
-      return answer.status === 200 ? ((await answer.json()) as { findings: unknown[] }) : undefined
+      const response = await fetch(`http://127.0.0.1:${ports.admin}/api/lint`)
+      return response.status === 200
+        ? ((await response.json()) as { findings: unknown[] })
+        : undefined
     }
     await until('findings', async () => (await ask()) !== undefined)
     const { findings } = (await ask()) as { findings: { code: string }[] }

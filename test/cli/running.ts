@@ -23,10 +23,10 @@ export function start(...args: readonly string[]): Running {
 }
 
 /** Milliseconds: the machine may be busy with something else. */
-const PATIENCE = 120_000
+const TIMEOUT_MS = 120_000
 
 export async function until(what: string, test: () => boolean | Promise<boolean>): Promise<void> {
-  for (const end = performance.now() + PATIENCE; performance.now() < end; ) {
+  for (const end = performance.now() + TIMEOUT_MS; performance.now() < end; ) {
     if (await test()) return
     await wait(25)
   }

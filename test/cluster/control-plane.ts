@@ -145,9 +145,9 @@ spec:
       }
       await eventually(isReplaced, 'proxies of the other user', 120)
       await rolledOut()
-      const { answered, failed } = await load.stop()
+      const { served, failed } = await load.stop()
       assert.deepEqual(failed, [])
-      assert.ok(answered > 100, `${answered} requests were answered`)
+      assert.ok(served > 100, `${served} requests were served`)
     })
 
     it('a policy is enforced', async () => {

@@ -34,8 +34,8 @@ export interface AuditEvent {
   readonly responseStatus?: { readonly code?: number }
 }
 
-/** What the API server answered. */
-export interface Answer {
+/** A response of the API server. */
+export interface ApiResponse {
   readonly status: number
   readonly body: KubernetesObject & { readonly message?: string }
 }
@@ -123,7 +123,7 @@ export class Cluster {
     path: string,
     body?: unknown,
     contentType = 'application/json',
-  ): Promise<Answer> {
+  ): Promise<ApiResponse> {
     return new Promise((resolve, reject) => {
       const headers = body === undefined ? {} : { 'content-type': contentType }
       const { hostname, port } = this.#server
@@ -263,8 +263,8 @@ interface BalancerStatus {
   readonly loadBalancer?: { readonly ingress?: readonly { readonly ip?: string }[] }
 }
 
-/** Some answers of the API server are plain text. */
-function parseJson(text: string): Answer['body'] {
+/** Some responses of the API server are plain text. */
+function parseJson(text: string): ApiResponse['body'] {
   try {
     return JSON.parse(text)
   } catch {

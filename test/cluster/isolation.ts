@@ -190,7 +190,7 @@ export function describeIsolation(planeHere: () => Plane): void {
           return found === 'of shop' ? true : undefined
         }, 'the next configuration')
         const expected = EXPECTED.map((row) =>
-          // Its own route may answer for its own host: with an error, where it is not permitted.
+          // Its own route may respond for its own host: with an error, where it is not permitted.
           row.startsWith('shared shop.example.com') ? row.replace(/: .*/, '') : row,
         )
         const found = (await outcomes()).map((row) =>
@@ -216,7 +216,7 @@ export function describeIsolation(planeHere: () => Plane): void {
       ])
 
     it('the API server takes no target in another namespace', async () => {
-      const answer = await plane.cluster.ask(
+      const response = await plane.cluster.ask(
         'POST',
         `${PORTCULLIS_API}/namespaces/shop/proxypolicies?fieldValidation=Strict`,
         policyOf('cross', {
@@ -224,8 +224,8 @@ export function describeIsolation(planeHere: () => Plane): void {
           traffic: { authorization: allowAll },
         }),
       )
-      assert.equal(answer.status, 400, JSON.stringify(answer.body))
-      assert.match(answer.body.message ?? '', /unknown field/)
+      assert.equal(response.status, 400, JSON.stringify(response.body))
+      assert.match(response.body.message ?? '', /unknown field/)
     })
 
     it('a grant of apps lets in, and its end ends it', async () => {

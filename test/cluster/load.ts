@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http'
 
 export interface Load {
   /** Ends it, and tells what came of it. */
-  stop(): Promise<{ readonly answered: number; readonly failed: readonly string[] }>
+  stop(): Promise<{ readonly served: number; readonly failed: readonly string[] }>
 }
 
 /** Requests, one after the other on each of some lines, until they are told to stop. */
@@ -14,12 +14,12 @@ export function startLoad(
   const { keepAlive, expected = [200] } = options
   const agent = new Agent({ keepAlive })
   const failed: string[] = []
-  let answered = 0
+  let served = 0
   let isStopped = false
   const line = async () => {
     while (!isStopped) {
       const status = await ask(agent, address, path).catch((error: Error) => error.message)
-      if (expected.includes(status as number)) answered += 1
+      if (expected.includes(status as number)) served += 1
       else failed.push(`${new Date().toISOString()} ${status}`)
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
@@ -30,7 +30,7 @@ export function startLoad(
       isStopped = true
       await Promise.all(lines)
       agent.destroy()
-      return { answered, failed }
+      return { served, failed }
     },
   }
 }

@@ -69,7 +69,7 @@ describe('a release on a real node', options, () => {
     return JSON.parse(kubectl(...args))
   }
 
-  it('helm install: the default configuration answers at the address of the load balancer', async () => {
+  it('helm install: the default configuration responds at the address of the load balancer', async () => {
     await helm('install', {})
     address = await cluster.balancerAddress(NAMESPACE, 'edge')
     const { status, text } = await ask()
@@ -171,9 +171,9 @@ describe('a release on a real node', options, () => {
         ...(who === undefined ? {} : { authorization: `Bearer ${tokenOf({ sub: who })}` }),
         ...(internal === undefined ? {} : { 'x-internal': internal }),
       }
-      const answer = await ask(headers, 'GET', path)
-      assert.equal(answer.status, status)
-      if (status === 200) assert.equal(answer.text, 'orders')
+      const response = await ask(headers, 'GET', path)
+      assert.equal(response.status, status)
+      if (status === 200) assert.equal(response.text, 'orders')
     })
   }
 
@@ -223,9 +223,9 @@ describe('a release on a real node', options, () => {
         async () => (everyPod().some((name) => before.includes(name)) ? undefined : true),
         'the end of the old pods',
       )
-      const { answered, failed } = await load.stop()
+      const { served, failed } = await load.stop()
       assert.deepEqual(failed, [])
-      assert.ok(answered > 100, `${answered} requests were answered`)
+      assert.ok(served > 100, `${served} requests were served`)
     })
   }
 

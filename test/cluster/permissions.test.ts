@@ -150,7 +150,7 @@ describe('permissions on a real API server', options, () => {
     return (body['status'] as { readonly allowed: boolean }).allowed
   }
 
-  /** Those of the questions that are not answered as expected. */
+  /** Those of the questions whose verdict is not the expected one. */
   async function wrong(expected: boolean, questions: readonly (readonly string[])[]) {
     const responses = await Promise.all(
       questions.map(async ([account = '', verb = '', what = '', where, name]) => {

@@ -125,7 +125,7 @@ export const INVALID_POLICIES: Readonly<Record<string, readonly [Spec, RegExp]>>
   'a limit of nothing': [traffic({ rateLimit: { local: [{ unit: 'Seconds' }] } }), /exactly one of requests, tokens/],
   'a duration in words': [traffic({ timeouts: { request: 'soon' } }), /timeouts\.request.*should match/],
   'a key that there is not': [traffic({ authorisation: allow }), /unknown field "spec\.traffic\.authorisation"/],
-  'an answer with two bodies': [traffic({ directResponse: { status: 200, body: 'a', bodyExpression: "'b'" } }), /at most one of body, bodyExpression/],
+  'a response with two bodies': [traffic({ directResponse: { status: 200, body: 'a', bodyExpression: "'b'" } }), /at most one of body, bodyExpression/],
 }
 
 // biome-ignore format: a table

@@ -33,9 +33,9 @@ export function describeSpecification(planeHere: () => Plane): void {
       const behind = await plane.serve((request, response) => {
         if (serveExampleMcp(request, response)) return
         request.resume()
-        const answer = { choices: [{ message: { role: 'assistant', content: 'served' } }] }
+        const completion = { choices: [{ message: { role: 'assistant', content: 'served' } }] }
         response.setHeader('content-type', 'application/json')
-        response.end(JSON.stringify({ id: '1', object: 'chat.completion', ...answer }))
+        response.end(JSON.stringify({ id: '1', object: 'chat.completion', ...completion }))
       })
       plane.apply(
         certificate(),
@@ -71,13 +71,13 @@ export function describeSpecification(planeHere: () => Plane): void {
       }
       const found: Record<string, Awaited<ReturnType<Plane['conditions']>>> = {}
       for (const [name, spec] of Object.entries(all)) {
-        const answer = await plane.cluster.ask('POST', POLICIES, {
+        const response = await plane.cluster.ask('POST', POLICIES, {
           apiVersion: 'portcullis.dev/v1alpha1',
           kind: 'ProxyPolicy',
           metadata: { name },
           spec,
         })
-        assert.equal(answer.status, 201, JSON.stringify(answer.body))
+        assert.equal(response.status, 201, JSON.stringify(response.body))
       }
       for (const name of Object.keys(all)) {
         found[name] = await plane.conditions(`${POLICIES}/${name}`, {

@@ -103,11 +103,11 @@ export function describeUpgrades(clusterHere: () => Cluster): void {
       const load = startLoad(address, '/', { keepAlive: false, expected: [200, 401] })
       await helm(['upgrade', 'edge', CHART, ...WAIT], read('standalone-values.yaml'))
       await eventually(async () => (pods().length === 3 ? true : undefined), 'three pods')
-      const { answered, failed } = await load.stop()
+      const { served, failed } = await load.stop()
       isOver = true
       await watch
       assert.deepEqual(failed, [])
-      assert.ok(answered > 100, `${answered} requests were answered`)
+      assert.ok(served > 100, `${served} requests were served`)
       assert.deepEqual(
         [...seen].filter(([, restarts]) => restarts > 0),
         [],

@@ -41,7 +41,7 @@ export function outcomeOf(stream: Buffer): { outcome: string; word: string } {
     if (whole > 0 && !head.keepAlive) return { outcome: `${whole}, then closed`, word: '' }
     let next = readRequestHead(bytes, at, bytes.length, HEAD_LIMITS, head)
     if (next < 0) {
-      bytes = mended(bytes, at)
+      bytes = fixed(bytes, at)
       next = readRequestHead(bytes, at, bytes.length, HEAD_LIMITS, head)
     }
     if (next > 0) {
@@ -63,7 +63,7 @@ export function outcomeOf(stream: Buffer): { outcome: string; word: string } {
  * Most of the corpus has neither Host nor a target without fragment, both of which we refuse; the
  * cases are about something else, so these two differences are taken out of the way.
  */
-function mended(bytes: Buffer, from: number): Buffer {
+function fixed(bytes: Buffer, from: number): Buffer {
   const text = bytes
     .toString('latin1', from)
     .replace(/^([A-Z]+ [^\s#]*)#\S*( HTTP)/, '$1$2')

@@ -208,11 +208,11 @@ ${routes}
     )
     const hello = (name: string, size?: number) =>
       inRecords(helloMessage({ extensions: [versions(0x0304), serverName(name)] }), size)
-    const octets = (bytes: Buffer) => Array.from(bytes, (_, at) => bytes.subarray(at, at + 1))
+    const bytes = (bytes: Buffer) => Array.from(bytes, (_, at) => bytes.subarray(at, at + 1))
     for (const size of [1, 7, 64, undefined]) {
       const before = own.decisions().length
       assert.equal(await talk(own.port, [hello('bad.test', size)]), '')
-      assert.equal(await talk(own.port, octets(hello('bad.test', size))), '')
+      assert.equal(await talk(own.port, bytes(hello('bad.test', size))), '')
       assert.equal(own.decisions().length, before + 2)
       // What is let through comes back from the backend as it was sent.
       const good = hello('good.test', size)

@@ -87,9 +87,9 @@ describe('the rule that decided', () => {
           ...services,
           sampler: { ...NO_SAMPLER, share: 1 },
         })
-        for (const supposed of all) {
-          const explained = explainRequest(plain, supposed, dice)
-          const recorded = explainRequest(recording, supposed, dice)
+        for (const hypothetical of all) {
+          const explained = explainRequest(plain, hypothetical, dice)
+          const recorded = explainRequest(recording, hypothetical, dice)
           assert.ok(typeof explained !== 'string' && typeof recorded !== 'string')
           const { stages } = reportExplained(explained)
           for (const [at, { decision }] of recorded.stages.entries()) {

@@ -84,10 +84,10 @@ routes:
   })
 
   async function ask(path: string, init: RequestInit = {}) {
-    const answer = await fetch(`http://127.0.0.1:${port}${path}`, init)
-    const body = await answer.text()
-    const id = answer.headers.get('x-request-id') ?? ''
-    return { status: answer.status, id, body }
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, init)
+    const body = await response.text()
+    const id = response.headers.get('x-request-id') ?? ''
+    return { status: response.status, id, body }
   }
 
   it('are found by the id that the client got, as soon as it has it', async () => {
@@ -236,7 +236,7 @@ routes:
 })
 
 describe('requests that are allowed', () => {
-  it('are recorded where all of them are asked for, with what the backend answered', async () => {
+  it('are recorded where all of them are asked for, with the response of the backend', async () => {
     const backend = await startBackend()
     const port = await freePort()
     const own = await startDeciding(`
@@ -248,8 +248,8 @@ routes:
   policies: { authorization: { rules: [{ allow: "request.method == 'PUT'" }, { allow: "request.method == 'GET'" }] } }
   backends: [{ host: '127.0.0.1:${backend.port}' }]
 `)
-    const answer = await fetch(`http://127.0.0.1:${port}/x`)
-    await answer.text()
+    const response = await fetch(`http://127.0.0.1:${port}/x`)
+    await response.text()
     const record = await own.only({ verdict: 'allowed' })
     assert.deepEqual(
       [record.cause, record.rule?.index, record.status, record.backend, record.enforced],
@@ -279,9 +279,9 @@ routes:
         `portcullis_authorization_decisions_total{policy="route:${policy}",rule="authorization[0]",verdict="denied",action="Deny",cause="matched"}`,
       )
     const deny = async () => {
-      const answer = await fetch(`http://127.0.0.1:${port}/x`)
-      await answer.text()
-      assert.equal(answer.status, 403)
+      const response = await fetch(`http://127.0.0.1:${port}/x`)
+      await response.text()
+      assert.equal(response.status, 403)
     }
     await deny()
     assert.equal(series('old'), 1)
@@ -348,9 +348,9 @@ ${rules.join('\n')}
     for (let i = 0; i < 40; i++) {
       await Promise.all(
         Array.from({ length: 25 }, async () => {
-          const answer = await fetch(`http://127.0.0.1:${port}/x`)
-          await answer.text()
-          assert.equal(answer.status, 403)
+          const response = await fetch(`http://127.0.0.1:${port}/x`)
+          await response.text()
+          assert.equal(response.status, 403)
         }),
       )
       if (own.decisions().some(({ examined }) => examined?.search === 'skipped')) break

@@ -43,10 +43,10 @@ routes:${route('asked', asked)}${route('gone', gone)}${route('plain', gone, ', f
 
   async function ask(path: string, body?: string) {
     const init = body === undefined ? {} : { method: 'POST', body }
-    const answer = await fetch(`http://127.0.0.1:${port}${path}`, init)
-    await answer.text()
-    const id = answer.headers.get('x-request-id') ?? ''
-    return { status: answer.status, records: own.decisions({ id }) }
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, init)
+    await response.text()
+    const id = response.headers.get('x-request-id') ?? ''
+    return { status: response.status, records: own.decisions({ id }) }
   }
 
   const reported = ({ kind, verdict, enforced, stage, credentials }: DecisionRecord) => [
@@ -58,7 +58,7 @@ routes:${route('asked', asked)}${route('gone', gone)}${route('plain', gone, ', f
     credentials?.kind,
   ]
 
-  for (const [what, path, answers, expected, reason, detail, body] of [
+  for (const [what, path, returned, expected, reason, detail, body] of [
     ['a refusal', '/asked', 403, 403, 'denied', 'status 403', undefined],
     ['a refusal of its own', '/asked', 418, 418, 'denied', 'status 418', undefined],
     ['a failure of it', '/asked', 500, 403, 'unavailable', 'status 500', undefined],
@@ -75,10 +75,10 @@ routes:${route('asked', asked)}${route('gone', gone)}${route('plain', gone, ', f
     ],
   ] as const) {
     it(`${what}: ${expected}, recorded as ${reason}: ${detail}`, async () => {
-      status = answers
-      const answer = await ask(path, body)
-      assert.equal(answer.status, expected)
-      const [record, ...more] = answer.records
+      status = returned
+      const response = await ask(path, body)
+      assert.equal(response.status, expected)
+      const [record, ...more] = response.records
       assert.deepEqual(more, [])
       assert.deepEqual(reported(record ?? assert.fail()), [
         'authentication',

@@ -54,7 +54,7 @@ routes:
 
   for (const [what, path, status, reason] of [
     ['takes requests and says nothing', '/silent', 504, 'upstream-timeout'],
-    ['closes its side instead of answering', '/half', 502, 'upstream-reset'],
+    ['closes its side instead of responding', '/half', 502, 'upstream-reset'],
     ['does not even accept', '/deaf', 504, 'upstream-connect'],
   ] as const) {
     it(`a backend that ${what}: ${status}, ${reason}`, async () => {

@@ -14,7 +14,7 @@ describe('streams that a backend of HTTP/2 breaks off', () => {
   let backend: Http2Server
   let gateway: WholeGateway
   let port: number
-  /** How often the other one goes away before it answers. */
+  /** How often the other one goes away before it responds. */
   let leavings = 0
   const leaving = createTcpServer((socket) => {
     let received = 0
@@ -71,14 +71,14 @@ routes:
   const post = (path: string, length: number) =>
     `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-length: ${length}\r\n\r\n${'x'.repeat(length)}`
 
-  for (const [path, answer, reason, detail] of [
+  for (const [path, response, reason, detail] of [
     ['/refused', /^HTTP\/1\.1 502 /, 'upstream-reset', 'refused-stream'],
     ['/internal', /^HTTP\/1\.1 502 /, 'upstream-reset', 'reset'],
     // node:http2 ends the stream first, as if this were all, and then resets it.
     ['/partial', /^HTTP\/1\.1 200 [\s\S]+\r\n\r\nabc$/, 'upstream-invalid', 'truncated-body'],
   ] as const) {
     it(`${path.slice(1)}: ${reason}, ${detail}`, async () => {
-      assert.match(await exchange(port, post(path, 3), 'request'), answer)
+      assert.match(await exchange(port, post(path, 3), 'request'), response)
       const line = () => gateway.lines.findLast((own) => own['http.path'] === path)
       await until('the record', () => line() !== undefined)
       assert.equal(line()?.['reason'], reason)

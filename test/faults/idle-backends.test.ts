@@ -76,7 +76,7 @@ routes:
   }
 
   /** Its status; `closed` where the connection ends before there is one. */
-  const answerOf = (socket: Socket) =>
+  const responseOf = (socket: Socket) =>
     new Promise<string>((resolve) => {
       let text = ''
       const onClose = () => resolve('closed')
@@ -93,10 +93,10 @@ routes:
 
   /** All post at once. */
   const burst = async (sockets: readonly Socket[], meanwhile = () => {}) => {
-    const answers = sockets.map(answerOf)
+    const responses = sockets.map(responseOf)
     for (const socket of sockets) socket.write(POST)
     meanwhile()
-    return Promise.all(answers)
+    return Promise.all(responses)
   }
 
   /** Nothing else runs in this process, the gateway neither. */
@@ -130,8 +130,8 @@ routes:
       await burst(sockets)
       const failed: string[] = []
       for (let round = 0; round < 3; round++) {
-        const answers = await burst(sockets, () => stall(stalled))
-        failed.push(...answers.filter((status) => status !== '200'))
+        const responses = await burst(sockets, () => stall(stalled))
+        failed.push(...responses.filter((status) => status !== '200'))
       }
       for (const socket of sockets) socket.destroy()
       assert.deepEqual(failed, [])

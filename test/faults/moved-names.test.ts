@@ -16,8 +16,8 @@ const NEW = '127.0.0.2'
 
 /** A server that says at which address it was reached. */
 async function serve(version: '1' | '2', address: string, port: number) {
-  const answer = (_: unknown, response: { end(text: string): void }) => response.end(address)
-  const server = (version === '1' ? createServer(answer) : createHttp2Server(answer)) as Server
+  const handler = (_: unknown, response: { end(text: string): void }) => response.end(address)
+  const server = (version === '1' ? createServer(handler) : createHttp2Server(handler)) as Server
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)
@@ -76,12 +76,12 @@ routes:
     })
   }
 
-  it('is not left while a name server answers with one family for once', async () => {
+  it('is not left while DNS answers with one family for once', async () => {
     const server = await serve('1', OLD, 0)
     let responses = 0
     const names = await serveNames((_, family) => {
       if (family === 6) return 'no-name'
-      // The second answer fails; what was known stays good.
+      // The second DNS answer fails; what was known stays good.
       return ++responses === 2 ? 'failure' : { addresses: [OLD], ttl: 1 }
     })
     const port = await free()
@@ -93,7 +93,7 @@ routes:
   backends: [{ host: 'moved.fault.test:${server.port}' }]
 `)
     const seen = new Set<Socket>()
-    await until('three answers', async () => {
+    await until('three responses', async () => {
       assert.match(await exchange(port, GET), /200 OK/)
       for (const socket of server.sockets) seen.add(socket)
       return responses > 3

@@ -54,7 +54,7 @@ routes:
     })
   }
 
-  it('served without a restart as soon as the name server answers', async () => {
+  it('served without a restart as soon as the name server responds', async () => {
     response = { addresses: ['127.0.0.1'], ttl: 1 }
     await until('recovery', async () => (await ask()).includes('200 OK'))
   })

@@ -47,8 +47,8 @@ routes: [{ name: all, backends: [{ host: 127.0.0.1:${behind} }] }]
   }
 
   const readiness = async () => {
-    const answer = await fetch(`http://127.0.0.1:${running.ports.ready}/healthz/ready`)
-    return `${answer.status} ${(await answer.text()).trim()}`
+    const response = await fetch(`http://127.0.0.1:${running.ports.ready}/healthz/ready`)
+    return `${response.status} ${(await response.text()).trim()}`
   }
 
   const served = async () =>

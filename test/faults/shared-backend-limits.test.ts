@@ -10,7 +10,7 @@ import { workersOf } from '../proxy/worker-processes.ts'
 
 const CLIENTS = 40
 /** Seconds, on a busy machine. */
-const PATIENCE = 90
+const TIMEOUT_SECONDS = 90
 
 describe('limits on connections to a backend hold for the gateway', {
   skip: process.platform === 'linux' ? false : 'needs /proc',
@@ -77,14 +77,14 @@ routes:
   for (const workers of [1, 2, 3]) {
     it(`maxConnections: 7 with ${workers} workers`, async () => {
       ask(await start(workers, 'maxConnections: 7'))
-      await until('every connection to be in use', () => held.size === 7, PATIENCE)
+      await until('every connection to be in use', () => held.size === 7, TIMEOUT_SECONDS)
       await until(
         'all to be served',
         () => {
           release()
           return count('200 OK') === CLIENTS
         },
-        PATIENCE,
+        TIMEOUT_SECONDS,
       )
       assert.equal(most, 7)
     })
@@ -93,7 +93,7 @@ routes:
   it('maxPendingRequests: 10 with 2 workers', async () => {
     ask(await start(2, 'maxConnections: 2, maxPendingRequests: 10'))
     const left = CLIENTS - 2 - 10
-    await until('all others to be rejected', () => count(' 503 ') >= left, PATIENCE)
+    await until('all others to be rejected', () => count(' 503 ') >= left, TIMEOUT_SECONDS)
     assert.equal(count(' 503 '), left)
     await until(
       'the rest to be served',
@@ -101,23 +101,23 @@ routes:
         release()
         return count('200 OK') === CLIENTS - left
       },
-      PATIENCE,
+      TIMEOUT_SECONDS,
     )
   })
 
   it('through the death of a worker', async () => {
     const port = await start(2, 'maxConnections: 6')
     ask(port)
-    await until('every connection to be in use', () => held.size === 6, PATIENCE)
+    await until('every connection to be in use', () => held.size === 6, TIMEOUT_SECONDS)
     const before = workersOf(running?.pid as number)
     process.kill(before[0] as number, 'SIGKILL')
     const now = () => workersOf(running?.pid as number)
     await until(
       'a new worker',
       () => now().length === 2 && now().join() !== before.join(),
-      PATIENCE,
+      TIMEOUT_SECONDS,
     )
-    await until('its connections to be gone', () => links.size < 6, PATIENCE)
+    await until('its connections to be gone', () => links.size < 6, TIMEOUT_SECONDS)
     most = links.size
     ask(port)
     await until(
@@ -127,7 +127,7 @@ routes:
         if (held.size < 6) ask(port, 1)
         return held.size === 6
       },
-      PATIENCE,
+      TIMEOUT_SECONDS,
     )
     await until(
       'some to be served',
@@ -135,7 +135,7 @@ routes:
         release()
         return count('200 OK') > CLIENTS
       },
-      PATIENCE,
+      TIMEOUT_SECONDS,
     )
     assert.ok(most <= 6, `${most} connections`)
   })

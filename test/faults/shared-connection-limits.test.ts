@@ -59,7 +59,7 @@ routes: [{ name: all, backends: [{ host: 127.0.0.1:${behind} }] }]
       return client
     })
     clients.push(...own)
-    await until('all answers', () => own.every(({ text, isClosed }) => text !== '' || isClosed))
+    await until('all responses', () => own.every(({ text, isClosed }) => text !== '' || isClosed))
     return own.filter(({ text }) => text.includes('200 OK')).length
   }
 

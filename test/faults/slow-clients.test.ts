@@ -50,7 +50,7 @@ routes:
 
   const served = async () => {
     const get = 'GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'
-    await until('an answer', async () => (await exchange(port, get, 'served')).includes('200 OK'))
+    await until('a response', async () => (await exchange(port, get, 'served')).includes('200 OK'))
   }
 
   const bounded = (each: number) => {
@@ -128,7 +128,7 @@ routes:
     await served()
   })
 
-  it('slow with taking answers of 1 MiB: memory stays bounded, then they are let go', async () => {
+  it('slow with reading responses of 1 MiB: memory stays bounded, then they are let go', async () => {
     const sockets = await crowd('GET /large HTTP/1.1\r\nhost: x\r\n\r\n', '')
     await served()
     // Each has some of its response on the way, none has all of it in memory.

@@ -5,14 +5,14 @@ import { free } from '../proxy/accepting.ts'
 import { exchange, type RawUpstream, startUpstream } from '../proxy/harness.ts'
 import { startWhole, until, type WholeGateway } from '../proxy/whole-gateway.ts'
 
-const ANSWERS = {
+const RESPONSES = {
   length: 'HTTP/1.1 200 OK\r\ncontent-length: 26\r\nx-own: 1\r\n\r\nabcdefghijklmnopqrstuvwxyz',
   chunked:
     'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n10\r\nabcdefghijklmnop\r\n0a\r\nqrstuvwxyz\r\n0\r\nx-tail: 1\r\n\r\n',
 } as const
 const BODY = 'abcdefghijklmnopqrstuvwxyz'
 
-type Framing = keyof typeof ANSWERS
+type Framing = keyof typeof RESPONSES
 type End = 'reset' | 'closed'
 
 describe('an upstream that breaks its response off', () => {
@@ -21,12 +21,12 @@ describe('an upstream that breaks its response off', () => {
   let port: number
 
   before(async () => {
-    // The path says which answer, how much of it, and how it ends.
+    // The path says which response, how much of it, and how it ends.
     upstream = await startUpstream((text, socket) => {
       const found = /^GET \/(\w+)\/(\d+)\/(\w+)/.exec(text)
       if (found === null) return
       const [, framing, count, end] = found
-      const response = ANSWERS[framing as Framing].slice(0, Number(count))
+      const response = RESPONSES[framing as Framing].slice(0, Number(count))
       const finish = () => (end === 'reset' ? socket.resetAndDestroy() : socket.end())
       if (response === '') finish()
       // A reset takes back what was not read yet: it comes when that was.
@@ -50,7 +50,7 @@ routes:
     return gateway.lines.find((line) => line['http.path'] === path)
   }
 
-  const headEnd = (framing: Framing) => ANSWERS[framing].indexOf('\r\n\r\n') + 4
+  const headEnd = (framing: Framing) => RESPONSES[framing].indexOf('\r\n\r\n') + 4
 
   async function overHttp1(framing: Framing, count: number, end: End): Promise<void> {
     const path = `/${framing}/${count}/${end}`
@@ -58,7 +58,7 @@ routes:
       port,
       `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`,
     )
-    const isWhole = count === ANSWERS[framing].length
+    const isWhole = count === RESPONSES[framing].length
     const line = await record(path)
     if (count < headEnd(framing)) {
       assert.match(text, /^HTTP\/1\.1 502 /, path)
@@ -70,8 +70,8 @@ routes:
     const body = text.slice(text.indexOf('\r\n\r\n') + 4)
     if (framing === 'length') {
       assert.match(text, /\r\ncontent-length: 26\r\n/)
-      assert.equal(body, ANSWERS.length.slice(headEnd('length'), count), path)
-      if (count === ANSWERS.length.length) return
+      assert.equal(body, RESPONSES.length.slice(headEnd('length'), count), path)
+      if (count === RESPONSES.length.length) return
     } else
       assert.equal(
         /\r\n0\r\n([^\r]+\r\n)*\r\n$/.test(body),
@@ -95,7 +95,7 @@ routes:
     stream.on('response', (headers) => (status = Number(headers[':status'])))
     stream.on('data', (bytes) => (text += bytes))
     await new Promise((resolve) => stream.on('close', resolve))
-    const isWhole = count === ANSWERS[framing].length
+    const isWhole = count === RESPONSES[framing].length
     if (count < headEnd(framing)) assert.deepEqual([status, stream.rstCode], [502, 0], path)
     else {
       assert.equal(status, 200, path)
@@ -107,7 +107,7 @@ routes:
 
   for (const framing of ['length', 'chunked'] as const) {
     for (const end of ['reset', 'closed'] as const) {
-      const all = Array.from({ length: ANSWERS[framing].length + 1 }, (_, count) => count)
+      const all = Array.from({ length: RESPONSES[framing].length + 1 }, (_, count) => count)
 
       it(`${framing}, ${end} after each of ${all.length - 1} bytes, to HTTP/1.1`, async () => {
         await Promise.all(all.map((count) => overHttp1(framing, count, end)))
@@ -133,7 +133,7 @@ routes:
     await until('all requests to end', () =>
       /^portcullis_requests_active\S* 0$/m.test(gateway.metrics()),
     )
-    const { length } = ANSWERS.length
+    const { length } = RESPONSES.length
     const text = await exchange(
       port,
       `GET /length/${length}/open HTTP/1.1\r\nhost: x\r\n\r\n`,

@@ -74,7 +74,7 @@ routes:
     // which ones are left is asked anew each time.
     const left = () => streams.filter(({ isClosed }) => !isClosed)
     await until('the backend to be rid of the others', () => responses.size === left().length, 60)
-    for (const answer of responses) answer.write('data: still there\n\n')
+    for (const response of responses) response.write('data: still there\n\n')
     await until('an event', () => left().every(({ text }) => text.includes('still there')))
     assert.ok(left().length > 0, 'the other worker keeps its streams')
     for (const { socket } of streams) socket.destroy()

@@ -22,7 +22,7 @@ describe('generic calls on values of no known type', () => {
   const runs = fuzz(0.4)
 
   it(`${runs.numRuns} of them: all modes agree, and types take nothing away`, async () => {
-    let answered = 0
+    let evaluated = 0
     let checked = 0
     await inBatches(runs, (generator, parameters) => {
       const property = fc.property(anyGenericCall(), anyBindings(), (text, bindings) => {
@@ -34,12 +34,12 @@ describe('generic calls on values of no known type', () => {
         // Unchecked, every overload is left for the values to choose from.
         const plain = compile(text, ENVIRONMENT, { backend: 'closures', check: false }).expression
         const wanted = canonical(plain?.evaluate()(bindings))
-        if (result !== 'error') answered++
+        if (result !== 'error') evaluated++
         assert.equal(result, wanted, context(text, bindings))
       })
       fc.assert(property, parameters)
     })
-    assert.ok(answered > checked / 8, `only ${answered} of ${checked} came to a value`)
+    assert.ok(evaluated > checked / 8, `only ${evaluated} of ${checked} came to a value`)
   })
 })
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { compareModels } from '../../src/analysis/diff/compare.ts'
 import type { SemanticDiff } from '../../src/analysis/diff/difference.ts'
-import { supposedOf } from '../../src/cli/diff.ts'
+import { hypotheticalOf } from '../../src/cli/diff.ts'
 import { openVerdicts } from '../../src/cli/verdicts.ts'
 import type { Model } from '../../src/model/model.ts'
 import type { HypotheticalRequest } from '../../src/program/explain.ts'
@@ -66,8 +66,8 @@ function requestsFor(texts: readonly string[]): fc.Arbitrary<HypotheticalRequest
 function compare(old: Model, now: Model) {
   const [was, is] = [openVerdicts(old), openVerdicts(now)]
   const found: SemanticDiff = compareModels(old, now, {
-    old: (one) => was.decide(supposedOf(one), one.isConnection),
-    now: (one) => is.decide(supposedOf(one), one.isConnection),
+    old: (one) => was.decide(hypotheticalOf(one), one.isConnection),
+    now: (one) => is.decide(hypotheticalOf(one), one.isConnection),
   })
   return { was, is, found }
 }

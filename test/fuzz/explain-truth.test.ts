@@ -181,7 +181,7 @@ describe('explain and a gateway on a socket', () => {
     return outcome === 'forwarded' ? 200 : (status ?? outcome)
   }
 
-  const answered = (request: Written) =>
+  const observed = (request: Written) =>
     new Promise<number | string>((resolve, reject) => {
       const lines = request.headers.map(([name, value]) => `${name}: ${value}\r\n`)
       const line = `${request.method} ${request.target} ${request.version}\r\n`
@@ -203,7 +203,7 @@ describe('explain and a gateway on a socket', () => {
     const seen = new Map<number | string, number>()
     await fc.assert(
       fc.asyncProperty(written, async (request) => {
-        const [reported, came] = [await explained(request), await answered(request)]
+        const [reported, came] = [await explained(request), await observed(request)]
         // What is no request for a person is none for the gateway either.
         if (reported === 'usage') assert.equal(came, 400)
         else assert.equal(reported, came)
@@ -233,7 +233,7 @@ describe('explain and a gateway on a socket', () => {
       const [verb = '', where = ''] = line.split(' ')
       const pairs = headers.map((one) => one.split(': ') as [string, string])
       const request = { method: verb, target: where, version: 'HTTP/1.1', headers: pairs }
-      const came = await answered(request)
+      const came = await observed(request)
       if (expected !== undefined) assert.equal(came, expected)
       assert.equal(await explained(request), came)
     })

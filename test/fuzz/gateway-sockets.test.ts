@@ -73,7 +73,7 @@ describe('mutated requests on real sockets', () => {
     for (const { upstream } of lanes) upstream.close()
   })
 
-  it(`${numRuns} streams: each answered as the plain twin says, and nothing else passes`, async () => {
+  it(`${numRuns} streams: each gets the responses that the plain twin says, and nothing else passes`, async () => {
     for (let from = 0; from < numRuns; from += ROUND) {
       const count = Math.min(ROUND, numRuns - from)
       const all = fc.sample(cases, { numRuns: count, seed: seed + from })
@@ -167,7 +167,7 @@ async function send(
   return { statuses: statusesIn(received), isClosed }
 }
 
-/** Those of final answers; bodies of the gateway's own have no such line. */
+/** Those of final responses; bodies of the gateway's own have no such line. */
 function statusesIn(received: string): readonly number[] {
   const all = [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
   return all.filter((status) => status >= 200)

@@ -30,33 +30,33 @@ export class PlainDecoder {
     }
   }
 
-  #read(octets: number[]): readonly Field[] {
+  #read(bytes: number[]): readonly Field[] {
     const fields: Field[] = []
     let isFirst = true
-    while (octets.length > 0) {
-      const first = octets[0] as number
-      if ((first & 0x80) === 0x80) fields.push(this.#field(integer(octets, 7, this.#maxInteger)))
+    while (bytes.length > 0) {
+      const first = bytes[0] as number
+      if ((first & 0x80) === 0x80) fields.push(this.#field(integer(bytes, 7, this.#maxInteger)))
       else if ((first & 0xc0) === 0x40) {
-        const field = this.#literal(octets, 6)
+        const field = this.#literal(bytes, 6)
         fields.push(field)
         this.#table.unshift(field)
         this.#evict()
       } else if ((first & 0xe0) === 0x20) {
-        const limit = integer(octets, 5, this.#maxInteger)
+        const limit = integer(bytes, 5, this.#maxInteger)
         const may = this.#mayResize(isFirst, fields.length, this.#table.length)
         if (!may || limit > 4_096) throw new Error('size')
         this.#limit = limit
         this.#evict()
-      } else fields.push(this.#literal(octets, 4))
+      } else fields.push(this.#literal(bytes, 4))
       isFirst = false
     }
     return fields
   }
 
-  #literal(octets: number[], bits: number): Field {
-    const index = integer(octets, bits, this.#maxInteger)
-    const name = index === 0 ? text(octets, this.#maxInteger) : this.#field(index)[0]
-    return [name, text(octets, this.#maxInteger)]
+  #literal(bytes: number[], bits: number): Field {
+    const index = integer(bytes, bits, this.#maxInteger)
+    const name = index === 0 ? text(bytes, this.#maxInteger) : this.#field(index)[0]
+    return [name, text(bytes, this.#maxInteger)]
   }
 
   #field(index: number): Field {
@@ -73,29 +73,29 @@ export class PlainDecoder {
   }
 }
 
-function next(octets: number[]): number {
-  const byte = octets.shift()
+function next(bytes: number[]): number {
+  const byte = bytes.shift()
   if (byte === undefined) throw new Error('end')
   return byte
 }
 
-function integer(octets: number[], bits: number, maxBytes: number): number {
+function integer(bytes: number[], bits: number, maxBytes: number): number {
   const max = 2 ** bits - 1
-  let value = next(octets) & max
+  let value = next(bytes) & max
   if (value < max) return value
   for (let i = 0; i < maxBytes; i++) {
-    const byte = next(octets)
+    const byte = next(bytes)
     value += (byte & 127) * 128 ** i
     if (byte < 128) return value
   }
   throw new Error('integer')
 }
 
-function text(octets: number[], maxInteger: number): string {
-  const isCoded = ((octets[0] ?? 0) & 0x80) !== 0
-  const length = integer(octets, 7, maxInteger)
-  if (length > octets.length) throw new Error('text')
-  const own = octets.splice(0, length)
+function text(bytes: number[], maxInteger: number): string {
+  const isCoded = ((bytes[0] ?? 0) & 0x80) !== 0
+  const length = integer(bytes, 7, maxInteger)
+  if (length > bytes.length) throw new Error('text')
+  const own = bytes.splice(0, length)
   return isCoded ? decoded(own) : own.map((byte) => String.fromCharCode(byte)).join('')
 }
 
@@ -110,8 +110,8 @@ for (let byte = 0; byte < 256; byte++) {
   CODES.set(bits.slice(0, bits.length / 8), String.fromCharCode(byte))
 }
 
-function decoded(octets: readonly number[]): string {
-  const bits = octets.map((byte) => byte.toString(2).padStart(8, '0')).join('')
+function decoded(bytes: readonly number[]): string {
+  const bits = bytes.map((byte) => byte.toString(2).padStart(8, '0')).join('')
   let result = ''
   let code = ''
   for (const bit of bits) {

@@ -83,7 +83,7 @@ describe('header blocks', () => {
   it('any bytes are read as the plain decoder reads them, or refused as there', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 6 }), (blocks) =>
-        compare(blocks.map((octets) => Buffer.from(octets))),
+        compare(blocks.map((bytes) => Buffer.from(bytes))),
       ),
       fuzz(0.5, 100),
     )

@@ -108,7 +108,7 @@ function feed(
   limits: BodyLimits,
 ) {
   beginBody(body, framing, length, asWire)
-  const answer = { verdict: 'more', consumed: 0, ranges: '', trailers: trailersFound(body) }
+  const outcome = { verdict: 'more', consumed: 0, ranges: '', trailers: trailersFound(body) }
   let from = 0
   for (const to of cut(text.length)) {
     const start = from % 5
@@ -120,16 +120,16 @@ function feed(
       assert.ok(turns <= end - start, 'every call comes on')
       const next = readBody(body, bytes, at, end, limits)
       if (next < 0) {
-        return { ...answer, verdict: refusalOf(next).word, consumed: 0, trailers: undefined }
+        return { ...outcome, verdict: refusalOf(next).word, consumed: 0, trailers: undefined }
       }
       assert.ok(body.from >= at && body.from <= body.to && body.to <= next && next <= end)
-      answer.ranges += bytes.toString('latin1', body.from, body.to)
-      answer.consumed += next - at
+      outcome.ranges += bytes.toString('latin1', body.from, body.to)
+      outcome.consumed += next - at
       at = next
     }
     from = to
   }
-  return { ...answer, verdict: body.isDone ? 'done' : 'more', trailers: trailersFound(body) }
+  return { ...outcome, verdict: body.isDone ? 'done' : 'more', trailers: trailersFound(body) }
 }
 
 function trailersFound(body: BodyReader) {

@@ -83,7 +83,7 @@ function listed(fields: Fields): PlainField[] {
 
 /**
  * Gives the reader more and more of the text, each time in another buffer and at another place
- * with other bytes around, and answers the offset behind the head, or the word against it.
+ * with other bytes around, and returns the offset behind the head, or the word against it.
  */
 function feed(
   text: string,

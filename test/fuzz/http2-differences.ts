@@ -115,7 +115,7 @@ export const GO_SERVER: readonly Difference[] = [
     faults: ['a value that begins with a space', 'a value that ends with a tab'],
   },
   {
-    why: 'it answers 400, where §8.1.1 has an error of the stream',
+    why: 'it responds with 400, where §8.1.1 has an error of the stream',
     reactions: ['none'],
     faults: [
       'connection',

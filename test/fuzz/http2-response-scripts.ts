@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { DATA, frame, RST_STREAM } from '../proxy/http2-gateway.ts'
-import { type Answered, answered, responseOf } from './http2-responses.ts'
+import { responseOf, type ScriptedResponse, scriptedResponse } from './http2-responses.ts'
 import { type FaultPlace, setting, word } from './http2-scripts.ts'
 
 const [PRIORITY, SETTINGS, PING, GOAWAY, WINDOW_UPDATE] = [2, 4, 6, 7, 8]
@@ -33,7 +33,7 @@ const extra = fc.record({
 })
 
 export const responseScript = fc.record({
-  answers: fc.array(answered, { minLength: 1, maxLength: 4 }),
+  responses: fc.array(scriptedResponse, { minLength: 1, maxLength: 4 }),
   extras: fc.array(extra, { maxLength: 8 }),
   faultAt: fc.nat(1_000),
 })
@@ -42,7 +42,7 @@ export type ResponseScript = typeof responseScript extends fc.Arbitrary<infer Ow
 type Extra = ResponseScript['extras'][number]
 
 export interface Expected {
-  readonly answer: Answered
+  readonly response: ScriptedResponse
   /** What is told of it where it is whole. */
   readonly text: string
   readonly isWhole: boolean
@@ -63,16 +63,16 @@ class Writer {
   readonly #pieces: readonly (readonly Buffer[])[]
   #hasLeft = false
 
-  constructor(answers: readonly Answered[]) {
-    this.#pieces = answers.map((own, i) => responseOf(2 * i + 1, own))
-    this.states = answers.map(() => 'idle')
+  constructor(responses: readonly ScriptedResponse[]) {
+    this.#pieces = responses.map((own, i) => responseOf(2 * i + 1, own))
+    this.states = responses.map(() => 'idle')
   }
 
   send(type: number, flags: number, id: number, payload: Buffer): void {
     this.frames.push(frame(type, flags, id, payload))
   }
 
-  response(index: number, own: Answered, part: number): void {
+  response(index: number, own: ScriptedResponse, part: number): void {
     const pieces = this.#pieces[index] ?? []
     const bytes = pieces[part]
     if (bytes === undefined || this.states[index] === 'over') return
@@ -121,14 +121,14 @@ class Writer {
 }
 
 export function renderResponses(
-  { answers, extras, faultAt }: ResponseScript,
+  { responses, extras, faultAt }: ResponseScript,
   fault?: (place: FaultPlace) => readonly Buffer[],
 ): RenderedResponses {
   // With a mistake there is a stream behind those that GOAWAY would name.
   const quiet = fault === undefined ? extras : extras.filter(({ what }) => what !== 'goaway')
-  const writer = new Writer(answers)
+  const writer = new Writer(responses)
   const steps: { place: number; run: () => void }[] = []
-  for (const [index, own] of answers.entries()) {
+  for (const [index, own] of responses.entries()) {
     let place = 0
     for (let part = 0; part < PLACES; part++) {
       place = Math.max(place, own.turns[part] ?? place) + 1e-3
@@ -136,7 +136,7 @@ export function renderResponses(
     }
   }
   for (const own of quiet) steps.push({ place: own.place, run: () => writer.extra(own) })
-  const faultId = 2 * answers.length + 1
+  const faultId = 2 * responses.length + 1
   let before: readonly string[] = []
   if (fault !== undefined)
     steps.push({
@@ -147,8 +147,8 @@ export function renderResponses(
       },
     })
   for (const { run } of steps.toSorted((a, b) => a.place - b.place)) run()
-  const expected = answers.map((own, i) => ({
-    answer: own,
+  const expected = responses.map((own, i) => ({
+    response: own,
     text: toldOf(own),
     isWhole: writer.states[i] === 'whole',
     wasWhole: before[i] === 'whole',
@@ -156,7 +156,7 @@ export function renderResponses(
   return { bytes: Buffer.concat(writer.frames), expected, faultId }
 }
 
-function toldOf(own: Answered): string {
+function toldOf(own: ScriptedResponse): string {
   const isBodiless = own.status === 204 || own.status === 304
   const body = isBodiless ? '' : own.body.join('')
   const hasLength = own.hasLength && own.body.length > 0 && !isBodiless

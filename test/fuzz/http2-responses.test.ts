@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { answered, framesOf, toldByNode, toldByUs } from './http2-responses.ts'
+import { framesOf, scriptedResponse, toldByNode, toldByUs } from './http2-responses.ts'
 import { fuzz } from './runs.ts'
 
-const responses = fc.array(answered, { maxLength: 6 })
+const responses = fc.array(scriptedResponse, { maxLength: 6 })
 
 describe('connections to upstreams of HTTP/2', () => {
   it('whole responses are told as node:http2 tells them', async () => {

@@ -17,7 +17,7 @@ import { readServed, type Served } from './http2-served.ts'
 const [PRIORITY, SETTINGS, PING, WINDOW_UPDATE, CONTINUATION] = [2, 4, 6, 8, 9]
 const PADDED = 0x8
 
-export interface Answered {
+export interface ScriptedResponse {
   readonly status: number
   readonly interim: readonly number[]
   readonly fields: readonly (readonly [string, string])[]
@@ -37,7 +37,7 @@ const field = fc.tuple(
   fc.stringMatching(/^[!-~]([ -~]{0,40}[!-~])?$/),
 )
 
-export const answered: fc.Arbitrary<Answered> = fc.record({
+export const scriptedResponse: fc.Arbitrary<ScriptedResponse> = fc.record({
   status: fc.constantFrom(200, 201, 204, 304, 404, 418, 500, 599),
   interim: fc.array(fc.constantFrom(100, 103), { maxLength: 2 }),
   fields: fc.uniqueArray(field, { maxLength: 5, selector: ([name]) => name }),
@@ -57,7 +57,7 @@ export const answered: fc.Arbitrary<Answered> = fc.record({
 })
 
 /** All that an upstream sends on one connection, frame by frame; streams take turns. */
-export function framesOf(responses: readonly Answered[]): readonly Buffer[] {
+export function framesOf(responses: readonly ScriptedResponse[]): readonly Buffer[] {
   const placed = responses.flatMap((own, i) => {
     let place = 0
     return responseOf(2 * i + 1, own).map((bytes, at) => {
@@ -69,7 +69,7 @@ export function framesOf(responses: readonly Answered[]): readonly Buffer[] {
 }
 
 /** A head with its CONTINUATION frames is one piece: nothing may come between them. */
-export function responseOf(id: number, own: Answered): readonly Buffer[] {
+export function responseOf(id: number, own: ScriptedResponse): readonly Buffer[] {
   const isBodiless = own.status === 204 || own.status === 304
   const body = isBodiless ? [] : own.body
   const hasMore = body.length > 0 || (own.trailers.length > 0 && !isBodiless)
@@ -91,7 +91,7 @@ export function responseOf(id: number, own: Answered): readonly Buffer[] {
   return pieces
 }
 
-function betweenFrames(what: Answered['before']): readonly Buffer[] {
+function betweenFrames(what: ScriptedResponse['before']): readonly Buffer[] {
   if (what === 'ping') return [frame(PING, 0, 0, Buffer.alloc(8, 7))]
   if (what === 'priority') return [frame(PRIORITY, 0, 1, Buffer.from([0, 0, 0, 3, 9]))]
   if (what === 'unknown') return [frame(0x2a, 0xff, 0, Buffer.from('ignored'))]
@@ -100,7 +100,7 @@ function betweenFrames(what: Answered['before']): readonly Buffer[] {
   return []
 }
 
-function headersOf(id: number, own: Answered, block: Buffer, ends: boolean): Buffer {
+function headersOf(id: number, own: ScriptedResponse, block: Buffer, ends: boolean): Buffer {
   const rest = block.subarray(own.firstPart)
   const pad = own.padding >= 0 ? own.padding : 0
   const payload = Buffer.concat([
@@ -121,7 +121,7 @@ function headersOf(id: number, own: Answered, block: Buffer, ends: boolean): Buf
   ])
 }
 
-function dataOf(id: number, { padding }: Answered, bytes: Buffer, ends: boolean): Buffer {
+function dataOf(id: number, { padding }: ScriptedResponse, bytes: Buffer, ends: boolean): Buffer {
   const flags = ends ? END_STREAM : 0
   if (padding < 0) return frame(DATA, flags, id, bytes)
   const payload = Buffer.concat([Buffer.from([padding]), bytes, Buffer.alloc(padding)])

@@ -15,7 +15,7 @@ const [PRIORITY, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATI
   2, 4, 5, 6, 7, 8, 9,
 ]
 const PADDED = 8
-const NOTHING = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 const ALL = END_HEADERS | END_STREAM
 
 type Fields = readonly (readonly [string, string])[]
@@ -55,7 +55,7 @@ const FRAMES: readonly Fault[] = [
     frame(SETTINGS, 0, 0, Buffer.alloc(5)),
   ]),
   connection('SETTINGS on a stream', '6.5', PROTOCOL, ({ id }) => [
-    frame(SETTINGS, 0, id, NOTHING),
+    frame(SETTINGS, 0, id, NO_BYTES),
   ]),
   connection('an acknowledgement with settings', '6.5', FRAME_SIZE, () => [
     frame(SETTINGS, 1, 0, setting(3, 1)),
@@ -100,7 +100,7 @@ const FRAMES: readonly Fault[] = [
     ),
   ]),
   connection('CONTINUATION of nothing', '6.10', PROTOCOL, ({ id }) => [
-    frame(CONTINUATION, END_HEADERS, id, NOTHING),
+    frame(CONTINUATION, END_HEADERS, id, NO_BYTES),
   ]),
   connection('PING within a head', '6.10', PROTOCOL, ({ id }) => [
     headers(id, END_STREAM),
@@ -108,11 +108,11 @@ const FRAMES: readonly Fault[] = [
   ]),
   connection('a frame that nobody knows within a head', '5.5', PROTOCOL, ({ id }) => [
     headers(id, END_STREAM),
-    frame(0x2a, 0, 0, NOTHING),
+    frame(0x2a, 0, 0, NO_BYTES),
   ]),
   connection('CONTINUATION of another stream', '6.10', PROTOCOL, ({ id }) => [
     headers(id, END_STREAM),
-    frame(CONTINUATION, END_HEADERS, id + 2, NOTHING),
+    frame(CONTINUATION, END_HEADERS, id + 2, NO_BYTES),
   ]),
   connection('PRIORITY of the connection', '6.3', PROTOCOL, () => [
     frame(PRIORITY, 0, 0, Buffer.alloc(5)),

@@ -34,7 +34,7 @@ class Watching implements CompileDeps {
   readonly asked: string[] = []
   readonly dice = { value: 0 }
   compiled = 0
-  readonly world = { fetch: async () => ({ kind: 'refused', detail: '' }) as const }
+  readonly policyDeps = { fetch: async () => ({ kind: 'refused', detail: '' }) as const }
   now = () => 0
   random = () => this.dice.value
   watchStep = () => {
@@ -151,17 +151,17 @@ async function compare(now: Side, fresh: Side, random: Random, what: string): Pr
   assert.deepEqual(outline(now.program), outline(fresh.program), what)
   assert.deepEqual([...now.services.open].sort(), [...fresh.services.open].sort(), what)
   for (let left = 12; left > 0; left--) {
-    const supposed = request(random)
+    const hypothetical = request(random)
     assert.deepEqual(
-      explainRequest(now.program, supposed, now.services.dice),
-      explainRequest(fresh.program, supposed, fresh.services.dice),
+      explainRequest(now.program, hypothetical, now.services.dice),
+      explainRequest(fresh.program, hypothetical, fresh.services.dice),
       what,
     )
     const at = random.int(now.program.listeners.length)
     const dice = random.next()
     assert.deepEqual(
-      await observed(now, at, supposed, dice),
-      await observed(fresh, at, supposed, dice),
+      await observed(now, at, hypothetical, dice),
+      await observed(fresh, at, hypothetical, dice),
       what,
     )
   }
@@ -186,12 +186,12 @@ function outline({ clusters, state, headersRead, listeners }: Program) {
 async function observed(
   { program, services }: Side,
   at: number,
-  supposed: HypotheticalRequest,
+  hypothetical: HypotheticalRequest,
   dice: number,
 ) {
   services.dice.value = dice
   services.asked.length = 0
-  const { method, host, path, headers } = supposed
+  const { method, host, path, headers } = hypothetical
   const exchange = exchangeOf({ method, host, url: path, headers: Object.fromEntries(headers) })
   const { match } = program.listeners[at] as ListenerProgram
   const route = match(exchange)

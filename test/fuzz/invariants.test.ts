@@ -5,7 +5,7 @@ import { prove } from '../../src/analysis/invariants/prove.ts'
 import { BOOL } from '../../src/cel/check/types.ts'
 import { compile, STAGES } from '../../src/cel/index.ts'
 import type { JsonObject } from '../../src/cel/values/value.ts'
-import { supposedOf } from '../../src/cli/diff.ts'
+import { hypotheticalOf } from '../../src/cli/diff.ts'
 import { openVerdicts } from '../../src/cli/verdicts.ts'
 import type { Model } from '../../src/model/model.ts'
 import type { HypotheticalRequest } from '../../src/program/explain.ts'
@@ -108,10 +108,10 @@ const request: fc.Arbitrary<HypotheticalRequest> = fc
   }))
 
 /** Evaluated by itself; a route without authentication has no token to read. */
-function isTrue(text: string, supposed: HypotheticalRequest, hasToken: boolean): boolean {
+function isTrue(text: string, hypothetical: HypotheticalRequest, hasToken: boolean): boolean {
   const { expression } = compile(text, STAGES.traffic, { expect: BOOL })
   assert.ok(expression)
-  const { method, path, host, headers, identity } = supposed
+  const { method, path, host, headers, identity } = hypothetical
   const names = Object.fromEntries(headers)
   return expression.predicate()({
     request: { method, path, host, headers: names },
@@ -122,8 +122,8 @@ function isTrue(text: string, supposed: HypotheticalRequest, hasToken: boolean):
 function open(model: Model) {
   const verdicts = openVerdicts(model)
   return {
-    decide: (one: Parameters<typeof supposedOf>[0]) =>
-      verdicts.decide(supposedOf(one), one.isConnection),
+    decide: (one: Parameters<typeof hypotheticalOf>[0]) =>
+      verdicts.decide(hypotheticalOf(one), one.isConnection),
     close: () => verdicts.close(),
   }
 }
@@ -158,7 +158,7 @@ describe('invariants', () => {
           }
           if (proof.kind !== 'refuted') return
           for (const { example } of proof.examples) {
-            assert.ok(breaks(supposedOf(example)), `${said}: ${fc.stringify(example)}`)
+            assert.ok(breaks(hypotheticalOf(example)), `${said}: ${fc.stringify(example)}`)
           }
         } finally {
           verdicts.close()

@@ -79,7 +79,7 @@ export const CEL_GO: readonly Difference[] = [
   {
     name: 'getMilliseconds() of a duration',
     where: /\.getMilliseconds\(\)/,
-    reason: 'cel-spec: the milliseconds within the second; cel-go answers all of them',
+    reason: 'cel-spec: the milliseconds within the second; cel-go returns all of them',
   },
   {
     name: 'a key that is given twice',

@@ -67,7 +67,7 @@ const REQUESTS: readonly HypotheticalRequest[] = ['GET', 'PUT'].flatMap((method)
 
 describe('what lint mends', () => {
   it('decides every request as before', () => {
-    let mended = 0
+    let fixed = 0
     const property = fc.property(level, level, (gateway, route) => {
       const text = config(gateway, route)
       const file = join(FOLDER, 'gateway.yaml')
@@ -75,7 +75,7 @@ describe('what lint mends', () => {
       fixFile(file, {}, {})
       const after = readFileSync(file, 'utf8')
       if (after === text) return
-      mended++
+      fixed++
       const [old, now] = [text, after].map((own) => {
         const { value } = loadText(own, file, { environment: {} }).result
         assert.ok(value)
@@ -89,6 +89,6 @@ describe('what lint mends', () => {
       now.close()
     })
     fc.assert(property, fuzz(0.04))
-    assert.ok(mended > 0)
+    assert.ok(fixed > 0)
   })
 })

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { compareModels } from '../../src/analysis/diff/compare.ts'
 import type { SemanticDiff } from '../../src/analysis/diff/difference.ts'
-import { supposedOf } from '../../src/cli/diff.ts'
+import { hypotheticalOf } from '../../src/cli/diff.ts'
 import { openVerdicts } from '../../src/cli/verdicts.ts'
 import type { Model } from '../../src/model/model.ts'
 import type { HypotheticalRequest } from '../../src/program/explain.ts'
@@ -105,8 +105,8 @@ describe('the semantic diff is true', () => {
         const [old, now] = [modelFrom(before), modelFrom(after)]
         const [was, is] = [openVerdicts(old), openVerdicts(now)]
         const found: SemanticDiff = compareModels(old, now, {
-          old: (one) => was.decide(supposedOf(one)),
-          now: (one) => is.decide(supposedOf(one)),
+          old: (one) => was.decide(hypotheticalOf(one)),
+          now: (one) => is.decide(hypotheticalOf(one)),
         })
         const isExact = !OPAQUE.test(JSON.stringify([before, after]))
         // Bad tokens, of which there are none among these requests, pass where nobody looks at them.

@@ -31,7 +31,7 @@ function covers(name: string, host: string): boolean {
     : host === name
 }
 
-/** A preflight is for the method that it names, where somebody answers it. */
+/** A preflight is for the method that it names, if a policy responds to it. */
 function methodsOf(request: RequestAttributes, takesPreflights: boolean): readonly string[] {
   const asked = request.headers.get('access-control-request-method')
   const isPreflight = request.method === 'OPTIONS' && request.headers.get('origin') !== undefined

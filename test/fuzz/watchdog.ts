@@ -21,7 +21,7 @@ export function startWatchdog(hang = HANG) {
   const worker = new Worker(GUARD, { eval: true, execArgv: [], workerData: { shared, hang } })
   worker.unref()
   return {
-    /** Runs `body`; answers a complaint where it took longer than it may. */
+    /** Runs `body`; returns a complaint where it took longer than it may. */
     watch(text: string, body: () => void): string | undefined {
       const encoded = new TextEncoder().encode(text).subarray(0, ROOM)
       bytes.set(encoded)

@@ -106,7 +106,7 @@ for (const [front, back] of VERSIONS) {
     let gateway: Http2Gateway
     let client: Client
     /** What the backend is to send, and what it got. */
-    let answer: Case
+    let current: Case
     let received: Buffer | 'broken'
     const route = { requestBodies: undefined, responseParts: undefined } as {
       requestBodies: readonly PlacedPart[] | undefined
@@ -122,19 +122,19 @@ for (const [front, back] of VERSIONS) {
           response.destroy()
           return
         }
-        const body = fill(5, 0, answer.download)
+        const body = fill(5, 0, current.download)
         const headers: Record<string, string> = {}
-        if (answer.hasLength) headers['content-length'] = String(body.length)
-        else if (answer.hasTrailers) headers['trailer'] = 'x-sum'
+        if (current.hasLength) headers['content-length'] = String(body.length)
+        else if (current.hasTrailers) headers['trailer'] = 'x-sum'
         response.writeHead(200, headers)
-        for (const piece of inPiecesOf(body, answer.pieces).slice(0, 400)) {
+        for (const piece of inPiecesOf(body, current.pieces).slice(0, 400)) {
           if (!response.write(piece)) await new Promise((go) => response.once('drain', go))
         }
-        const sent = inPiecesOf(body, answer.pieces)
+        const sent = inPiecesOf(body, current.pieces)
           .slice(0, 400)
           .reduce((sum, { length: own }) => sum + own, 0)
         response.write(body.subarray(sent))
-        if (answer.hasTrailers && !answer.hasLength) response.addTrailers({ 'x-sum': '7' })
+        if (current.hasTrailers && !current.hasLength) response.addTrailers({ 'x-sum': '7' })
         response.end()
       })
       // Parts are asked for anew with each request.
@@ -172,7 +172,7 @@ for (const [front, back] of VERSIONS) {
     it('are what those come to for the whole of them', async () => {
       await fc.assert(
         fc.asyncProperty(cases, async (own) => {
-          answer = own
+          current = own
           route.requestBodies = partsOf(own.up, own.holds)
           route.responseParts = partsOf(own.down, own.holds)
           const upload = fill(9, 0, own.upload)
@@ -195,7 +195,7 @@ for (const [front, back] of VERSIONS) {
     for (const by of ['throw', 'fail', 'later'] as const) {
       it(`never look whole where one fails (${by})`, async () => {
         for (const at of [1, 5, 40_000]) {
-          answer = {
+          current = {
             upload: 9,
             download: 100_000,
             pieces: [1, 30_000],

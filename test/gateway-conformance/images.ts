@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, '../..')
 const ECHO = ['v1.5.1', 'v1.6.0-dev.2', 'v1.6.0-dev.3'].map(
   (tag) => `registry.k8s.io/gateway-api/echo-basic:${tag}`,
 )
-/** It must run for the suite to begin, but answers tests of UDP alone. */
+/** It must run for the suite to begin, but serves tests of UDP alone. */
 const DNS = 'registry.k8s.io/coredns/coredns:v1.12.2'
 
 /** Archives of the images that pods of the suite are started from, written into a folder. */

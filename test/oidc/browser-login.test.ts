@@ -10,7 +10,7 @@ import { freePort } from '../cli/running.ts'
 import { type StoredGateway, startGateway } from '../storage/gateways.ts'
 import { CLIENT, startProvider, type TestProvider } from './provider.ts'
 
-const PATIENCE = 60_000
+const TIMEOUT_MS = 60_000
 
 describe('sign-in with a real browser', { skip: WITHOUT_BROWSER }, () => {
   let browser: Browser
@@ -80,7 +80,7 @@ describe('sign-in with a real browser', { skip: WITHOUT_BROWSER }, () => {
 
   it('signs in and out, and other pages can do neither in its name', async () => {
     const context = await browser.newContext()
-    context.setDefaultTimeout(PATIENCE)
+    context.setDefaultTimeout(TIMEOUT_MS)
     const page = await context.newPage()
     assert.equal((await session(page)).status, 401)
     await signIn(page, 'alice')
@@ -126,7 +126,7 @@ describe('sign-in with a real browser', { skip: WITHOUT_BROWSER }, () => {
 
   it('starts in the Admin UI, and comes back to the page that was asked for', async () => {
     const context = await browser.newContext()
-    context.setDefaultTimeout(2 * PATIENCE)
+    context.setDefaultTimeout(2 * TIMEOUT_MS)
     const page = await context.newPage()
     await page.goto(`${base}/ui/decisions`)
     await page.getByRole('link', { name: 'Sign in with your account' }).click()
@@ -141,7 +141,7 @@ describe('sign-in with a real browser', { skip: WITHOUT_BROWSER }, () => {
 
   it('signs in to an application, and out again, while scripts of pages get 401', async () => {
     const context = await browser.newContext()
-    context.setDefaultTimeout(PATIENCE)
+    context.setDefaultTimeout(TIMEOUT_MS)
     const page = await context.newPage()
     await page.goto(`${app}/orders?page=2`)
     await page.fill('input[name=login]', 'alice')
@@ -169,7 +169,7 @@ describe('sign-in with a real browser', { skip: WITHOUT_BROWSER }, () => {
 
   it('somebody without a role signs in, and may do nothing', async () => {
     const context = await browser.newContext()
-    context.setDefaultTimeout(PATIENCE)
+    context.setDefaultTimeout(TIMEOUT_MS)
     const page = await context.newPage()
     await signIn(page, 'mallory')
     const { status, body } = await session(page)

@@ -13,28 +13,28 @@ import { type StoredGateway, startGateway } from '../storage/gateways.ts'
 import { SKIPPED, startServer, type TestServer } from '../storage/postgres.ts'
 import { FormBrowser } from './browser.ts'
 import {
-  type ConsentWorld,
+  type ConsentDeps,
   consent,
   INITIALIZE,
   OPENS_URLS,
   say,
-  startConsentWorld,
+  startConsentDeps,
   WHOAMI,
 } from './user-tokens.ts'
 
 /** A token of two seconds is renewed after one: on a slow machine it is due again meanwhile. */
-async function renewedOnce<T>(world: ConsentWorld, requests: () => Promise<T>): Promise<T> {
+async function renewedOnce<T>(provided: ConsentDeps, requests: () => Promise<T>): Promise<T> {
   const seconds = () => Math.floor(Date.now() / 1_000)
-  const [before, began] = [world.upstream.refreshes(), seconds()]
+  const [before, began] = [provided.upstream.refreshes(), seconds()]
   const found = await requests()
-  const renewals = world.upstream.refreshes() - before
+  const renewals = provided.upstream.refreshes() - before
   const due = 1 + seconds() - began
   assert.ok(renewals >= 1 && renewals <= due, `${renewals} renewals, ${due} were due`)
   return found
 }
 
 describe('tokens of users for servers', () => {
-  let world: ConsentWorld
+  let provided: ConsentDeps
   let gateway: StoredGateway
   let base: string
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-user-tokens-'))
@@ -43,18 +43,18 @@ describe('tokens of users for servers', () => {
   before(async () => {
     const port = await freePort()
     base = `http://127.0.0.1:${port}`
-    world = await startConsentWorld([base])
+    provided = await startConsentDeps([base])
     gateway = await startGateway(undefined, {
       port,
       workers: 2,
-      routes: world.routes(base),
+      routes: provided.routes(base),
       config: { userTokens: { file } },
       environment: { SESSION_KEY: randomBytes(32).toString('hex') },
     })
   })
   after(async () => {
     await gateway?.remove()
-    await world?.close()
+    await provided?.close()
     rmSync(folder, { recursive: true, force: true })
   })
 
@@ -75,11 +75,11 @@ describe('tokens of users for servers', () => {
   }
 
   it('leads a user to consent, and sends the token that came of it, never the own one', async () => {
-    const token = await world.token('ann')
-    const before = world.server.seen.length
+    const token = await provided.token('ann')
+    const before = provided.server.seen.length
     const link = await linkFor(token)
     assert.ok(link.startsWith(`${base}/connect/tools/connect?ticket=`), link)
-    assert.equal(world.server.seen.length, before, 'no server is called before')
+    assert.equal(provided.server.seen.length, before, 'no server is called before')
     const { status, text } = await consent(link, 'ann', 'ann-of-tools')
     assert.deepEqual([status, text], [200, 'You are connected. You can close this window.\n'])
     assert.equal((await say(base, token, 'initialize', INITIALIZE)).status, 200)
@@ -88,12 +88,12 @@ describe('tokens of users for servers', () => {
     assert.deepEqual(new Set(all), new Set(['ann-of-tools']))
     const plain = await fetch(`${base}/plain`, { headers: { authorization: `Bearer ${token}` } })
     assert.equal(await plain.text(), 'ann-of-tools')
-    assert.ok(!world.server.seen.some((one) => one.includes(token)))
+    assert.ok(!provided.server.seen.some((one) => one.includes(token)))
   })
 
   it('never gives the token of one user to another', async () => {
-    const bob = await world.token('bob')
-    const seen = world.server.seen.length
+    const bob = await provided.token('bob')
+    const seen = provided.server.seen.length
     await linkFor(bob)
     assert.equal(await whoami(bob), 401)
     const plain = await fetch(`${base}/plain`, { headers: { authorization: `Bearer ${bob}` } })
@@ -101,11 +101,11 @@ describe('tokens of users for servers', () => {
     assert.match(plain.headers.get('www-authenticate') ?? '', /^Consent .*uri="http/)
     // Nobody in particular has no token.
     assert.equal((await fetch(`${base}/open`)).status, 403)
-    assert.equal(world.server.seen.length, seen)
+    assert.equal(provided.server.seen.length, seen)
   })
 
   it('connects nobody by a link that belongs to another', async () => {
-    const token = await world.token('mallory')
+    const token = await provided.token('mallory')
     const link = await linkFor(token)
     const { status, text } = await consent(link, 'victim', 'victim-of-tools')
     assert.deepEqual(
@@ -113,7 +113,7 @@ describe('tokens of users for servers', () => {
       [403, 'This link belongs to another user. No account was connected.\n'],
     )
     assert.equal(await whoami(token), 401)
-    assert.equal(await whoami(await world.token('victim')), 401)
+    assert.equal(await whoami(await provided.token('victim')), 401)
   })
 
   it('connects whoever opens the page without a link, as themselves', async () => {
@@ -122,12 +122,12 @@ describe('tokens of users for servers', () => {
     assert.equal(foreign.status, 403)
     const { status } = await consent(page, 'sue', 'sue-of-tools')
     assert.equal(status, 200)
-    assert.equal(await whoami(await world.token('sue')), 'sue-of-tools')
-    assert.equal(await whoami(await world.token('bob')), 401)
+    assert.equal(await whoami(await provided.token('sue')), 'sue-of-tools')
+    assert.equal(await whoami(await provided.token('bob')), 401)
   })
 
   it('rejects links, states and cookies that were changed', async () => {
-    const token = await world.token('tam')
+    const token = await provided.token('tam')
     const link = await linkFor(token)
     const changed = link.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))
     for (const url of [
@@ -160,12 +160,12 @@ describe('tokens of users for servers', () => {
   })
 
   it('renews a token once, though many requests of two workers need it', async () => {
-    const token = await world.token('ron')
+    const token = await provided.token('ron')
     await consent(await linkFor(token), 'ron', 'moment-ron')
     assert.equal(await whoami(token), 'moment-ron')
     for (let round = 0; round < 3; round++) {
       await wait(2_200)
-      const all = await renewedOnce(world, () =>
+      const all = await renewedOnce(provided, () =>
         Promise.all(Array.from({ length: 20 }, () => whoami(token))),
       )
       assert.deepEqual(new Set(all), new Set(['moment-ron']))
@@ -173,18 +173,18 @@ describe('tokens of users for servers', () => {
   })
 
   it('keeps tokens over a restart, in a file that tells nothing', async () => {
-    const token = await world.token('ann')
+    const token = await provided.token('ann')
     await gateway.restart()
     await until('it is ready', async () => (await gateway.ready()).startsWith('200'))
     assert.equal(await whoami(token), 'ann-of-tools')
     const text = readFileSync(file, 'utf8')
-    const sent = world.server.seen.at(-1)?.slice('Bearer '.length) ?? ''
+    const sent = provided.server.seen.at(-1)?.slice('Bearer '.length) ?? ''
     assert.ok(sent.length > 20 && !text.includes(sent))
     assert.ok(!/ann|tools/.test(text), text)
   })
 
   it('tells clients that open addresses in the words of their revision', async () => {
-    const token = await world.token('eli')
+    const token = await provided.token('eli')
     const begun = await say(base, token, 'initialize', OPENS_URLS)
     assert.equal(begun.status, 200)
     assert.equal(begun.body.error.code, -32042)
@@ -214,7 +214,7 @@ describe('tokens of users for servers', () => {
   })
 
   it('forgets a token when its user disconnects, and leads the SDK to consent again', async () => {
-    const token = await world.token('eli')
+    const token = await provided.token('eli')
     const client = new Client(
       { name: 'test', version: '1' },
       { capabilities: { elicitation: { url: {} } } },
@@ -223,7 +223,7 @@ describe('tokens of users for servers', () => {
     await client.connect(new StreamableHTTPClientTransport(new URL(`${base}/mcp`), { requestInit }))
     const { content } = await client.callTool(WHOAMI)
     assert.deepEqual(content, [{ type: 'text', text: 'eli-of-tools' }])
-    const sent = world.server.seen.at(-1) ?? ''
+    const sent = provided.server.seen.at(-1) ?? ''
     const browser = new FormBrowser()
     const page = `${base}/connect/tools/disconnect`
     const foreign = await browser.fetch(page, { headers: { 'sec-fetch-site': 'cross-site' } })
@@ -238,32 +238,34 @@ describe('tokens of users for servers', () => {
       return true
     })
     // It was revoked at the server, too, as far as that knows tokens.
-    const revoked = await fetch(`${world.upstream.issuer}/me`, { headers: { authorization: sent } })
+    const revoked = await fetch(`${provided.upstream.issuer}/me`, {
+      headers: { authorization: sent },
+    })
     assert.equal(revoked.status, 401)
     await client.close()
   })
 
   it('asks for consent again when the server ends a grant or rejects a token', async () => {
-    const token = await world.token('ann')
+    const token = await provided.token('ann')
     assert.equal(await whoami(token), 'ann-of-tools')
     // Another provider by the same name, which knows none of its tokens.
-    await world.upstream.rotateKeys()
+    await provided.upstream.rotateKeys()
     const { status, challenge } = await say(base, token, 'tools/call', WHOAMI)
     assert.equal(status, 401)
     assert.match(challenge ?? '', /^Consent /)
-    const seen = world.server.seen.length
+    const seen = provided.server.seen.length
     const link = await linkFor(token)
-    assert.equal(world.server.seen.length, seen, 'the token is not sent again')
+    assert.equal(provided.server.seen.length, seen, 'the token is not sent again')
     assert.equal((await consent(link, 'ann', 'ann-again')).status, 200)
     assert.equal(await whoami(token), 'ann-again')
-    const ron = await world.token('ron')
+    const ron = await provided.token('ron')
     await linkFor(ron)
   })
 })
 
 describe('tokens of users in a database', { skip: SKIPPED }, () => {
   let server: TestServer
-  let world: ConsentWorld
+  let provided: ConsentDeps
   let gateways: readonly StoredGateway[]
   let bases: readonly string[]
 
@@ -272,13 +274,13 @@ describe('tokens of users in a database', { skip: SKIPPED }, () => {
     const database = await server.database()
     const ports = await Promise.all([freePort(), freePort()])
     bases = ports.map((port) => `http://127.0.0.1:${port}`)
-    world = await startConsentWorld(bases)
+    provided = await startConsentDeps(bases)
     const environment = { SESSION_KEY: randomBytes(32).toString('hex') }
     gateways = await Promise.all(
       ports.map((port, index) =>
         startGateway(undefined, {
           port,
-          routes: world.routes(bases[index] as string),
+          routes: provided.routes(bases[index] as string),
           config: { database: { url: database } },
           environment,
         }),
@@ -287,12 +289,12 @@ describe('tokens of users in a database', { skip: SKIPPED }, () => {
   })
   after(async () => {
     await Promise.all((gateways ?? []).map((one) => one.remove()))
-    await world?.close()
+    await provided?.close()
     await server?.remove()
   })
 
   it('are those of all replicas, and renewed by one of them', async () => {
-    const token = await world.token('una')
+    const token = await provided.token('una')
     const [first = '', second = ''] = bases
     const { challenge } = await say(first, token, 'initialize', INITIALIZE)
     const [, link = ''] = /uri="([^"]+)"/.exec(challenge ?? '') ?? []
@@ -304,7 +306,7 @@ describe('tokens of users in a database', { skip: SKIPPED }, () => {
     assert.equal(await whoami(second), 'moment-una')
     for (let round = 0; round < 3; round++) {
       await wait(2_200)
-      const all = await renewedOnce(world, () =>
+      const all = await renewedOnce(provided, () =>
         Promise.all(Array.from({ length: 20 }, (_, n) => whoami(n % 2 === 0 ? first : second))),
       )
       assert.deepEqual(new Set(all), new Set(['moment-una']))

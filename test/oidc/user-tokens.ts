@@ -7,7 +7,7 @@ import { FormBrowser } from './browser.ts'
 import { CLIENT, startProvider, type TestProvider } from './provider.ts'
 
 /** Where people sign in, a server of their tools with an authorization server of its own. */
-export interface ConsentWorld {
+export interface ConsentDeps {
   readonly people: TestProvider
   readonly upstream: TestProvider
   readonly server: ToolServer
@@ -27,7 +27,7 @@ export interface ToolServer {
 
 const AUDIENCE = 'https://tools.example/mcp'
 
-export async function startConsentWorld(bases: readonly string[]): Promise<ConsentWorld> {
+export async function startConsentDeps(bases: readonly string[]): Promise<ConsentDeps> {
   const folder = '/connect/tools'
   const people = await startProvider({ gateways: bases, folder, page: 'signed-in' })
   const upstream = await startProvider({ gateways: bases, folder })

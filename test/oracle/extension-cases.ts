@@ -1,5 +1,5 @@
 /**
- * Expressions over the extension libraries that cel-go has too; what they answer is for cel-go to
+ * Expressions over the extension libraries that cel-go has too; what they return is for cel-go to
  * say. One line each; `|` parts them where a line has several.
  */
 const LISTS = `

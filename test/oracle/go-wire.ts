@@ -19,7 +19,7 @@ export interface GoTask {
 
 export type Field = readonly [name: string, value: string]
 
-/** The line that it answers with. */
+/** The line that it responds with. */
 export interface GoOutcome {
   /** Of each connection the fields of each block; null for the first that is none. */
   readonly read?: readonly (readonly (readonly Field[] | null)[])[]

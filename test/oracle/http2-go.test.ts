@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { type Fields, fieldName, fieldValue } from '../../src/wire/http1/fields.ts'
 import type { ResponseEvents } from '../../src/wire/upstream-connection.ts'
 import { asked, connectionOf, seenByUs } from '../fuzz/http2-connections.ts'
-import { answered, framesOf } from '../fuzz/http2-responses.ts'
+import { framesOf, scriptedResponse } from '../fuzz/http2-responses.ts'
 import { fuzz } from '../fuzz/runs.ts'
 import { frame } from '../proxy/http2-gateway.ts'
 import { NO_SETTINGS, ScriptedUpstream } from '../proxy/scripted-upstream.ts'
@@ -122,7 +122,7 @@ describe('connections and what Go makes of them', { skip: WITHOUT_GO }, () => {
   })
 
   it('servers: the same responses are whole, and the same fail', async () => {
-    const responses = fc.array(answered, { minLength: 1, maxLength: 4 })
+    const responses = fc.array(scriptedResponse, { minLength: 1, maxLength: 4 })
     let differing = 0
     const all = await inBatches(fc.tuple(responses, changes), 0.1, async ([list, changed]) => {
       const bytes = completed(mutated(framesOf(list), changed, 0), 0)

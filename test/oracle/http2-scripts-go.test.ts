@@ -16,7 +16,7 @@ import { type GoOutcome, GoWire, WITHOUT_GO } from './go-wire.ts'
 import { goRequest, requestAsGo } from './go-words.ts'
 
 /** Milliseconds that Go's goroutines have, and those where one of them may be late. */
-const PATIENCE = [2, 30, 500]
+const TIMEOUTS_MS = [2, 30, 500]
 /** Requests that mistakes are made on. */
 const BESIDES = 2
 
@@ -37,7 +37,7 @@ describe('scripted connections, and what Go makes of them', OPTIONS, () => {
     problemWith: (outcome: GoOutcome) => string,
   ): Promise<void> {
     let problem = ''
-    for (const patience of PATIENCE) {
+    for (const patience of TIMEOUTS_MS) {
       problem = problemWith(await ask(patience))
       if (problem === '') return
     }
@@ -148,12 +148,12 @@ function problemOfResponses({ seen }: GoOutcome, expected: readonly Expected[]):
   return ''
 }
 
-function responseAsGo({ answer }: Expected): string {
-  const isBodiless = answer.status === 204 || answer.status === 304
-  const body = isBodiless ? '' : answer.body.join('')
-  const hasLength = answer.hasLength && answer.body.length > 0 && !isBodiless
-  const lines = answer.fields.map(([name, value]) => `${name}: ${value}`)
+function responseAsGo({ response }: Expected): string {
+  const isBodiless = response.status === 204 || response.status === 304
+  const body = isBodiless ? '' : response.body.join('')
+  const hasLength = response.hasLength && response.body.length > 0 && !isBodiless
+  const lines = response.fields.map(([name, value]) => `${name}: ${value}`)
   if (hasLength) lines.push(`content-length: ${body.length}`)
-  const late = isBodiless ? [] : answer.trailers.map(([name, value]) => `${name}: ${value}`)
-  return JSON.stringify([answer.status, lines.toSorted(), body, late.toSorted()])
+  const late = isBodiless ? [] : response.trailers.map(([name, value]) => `${name}: ${value}`)
+  return JSON.stringify([response.status, lines.toSorted(), body, late.toSorted()])
 }

@@ -5,7 +5,7 @@ export const EXTENSION_DIFFERENCES: readonly Difference[] = [
   {
     name: 'a search that begins behind the end',
     where: /^'hello mellow'\.indexOf\('ello', 20\)$/,
-    reason: 'cel-spec (string_ext/value_errors/indexof_out_of_range): an error; cel-go answers -1',
+    reason: 'cel-spec (string_ext/value_errors/indexof_out_of_range): an error; cel-go returns -1',
   },
   {
     name: "Go's own notations of doubles",
@@ -25,7 +25,7 @@ export const EXTENSION_DIFFERENCES: readonly Difference[] = [
   {
     name: 'numbers of another kind in a list or map',
     where: /^(?:1 in \[1\.0\]|1\.0 in \{1: 'a'\})$/,
-    reason: 'cel-go answers the same where the types are dyn; its checker refuses them otherwise',
+    reason: 'cel-go returns the same where the types are dyn; its checker refuses them otherwise',
   },
   {
     name: 'a key that is given twice',

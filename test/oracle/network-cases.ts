@@ -1,7 +1,7 @@
 /**
- * Expressions over addresses and ranges with the answers of cel-go's network extension, in the
+ * Expressions over addresses and ranges with the results of cel-go's network extension, in the
  * words of `canonical` (../conformance/canonical.ts); `error` is one at check or at run time.
- * Where this engine answers otherwise on purpose (an address equals its own text), it is not here.
+ * Where this engine decides otherwise on purpose (an address equals its own text), it is not here.
  */
 export const NETWORK_CASES: readonly (readonly [expression: string, expected: string])[] = [
   // Addresses and their canonical text.

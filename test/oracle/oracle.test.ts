@@ -40,7 +40,7 @@ describe('cel-go as the oracle', { skip }, () => {
     )
   })
 
-  it('the table tells what cel-go answers', () => {
+  it('the table tells what cel-go returns', () => {
     assert.ok('program' in built)
     const questions = NETWORK_CASES.map(([expr]) => ({ expr }))
     const responses = askOracle(built.program, questions).map(({ result }) => result)
@@ -71,7 +71,7 @@ function bare(expr: string): Case {
   return { question: { expr }, variables: {} }
 }
 
-/** Fails with all that differs and is not known to; answers the known differences that it met. */
+/** Fails with all that differs and is not known to; returns the known differences that it met. */
 async function compare(
   env: Environment,
   cases: readonly Case[],

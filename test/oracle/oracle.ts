@@ -17,7 +17,7 @@ export interface Question {
   readonly vars?: Readonly<Record<string, string>>
 }
 
-export interface Answer {
+export interface OracleResult {
   /** In the words of `canonical`; `error` for any error. */
   readonly result: string
   /** What cel-go says of an error, and where: parse, check, program, eval. */
@@ -26,7 +26,7 @@ export interface Answer {
   readonly type: string | undefined
 }
 
-export function askOracle(program: string, questions: readonly Question[]): Answer[] {
+export function askOracle(program: string, questions: readonly Question[]): OracleResult[] {
   const input = questions.map((question) => JSON.stringify(question)).join('\n')
   const { status, stdout, stderr } = spawnSync(program, {
     input: `${input}\n`,
@@ -57,7 +57,7 @@ interface OracleValue extends Omit<JsonValue, 'listValue' | 'mapValue'> {
   readonly mapValue?: { readonly entries: readonly { key: OracleValue; value: OracleValue }[] }
 }
 
-function readResponse(line: string): Answer {
+function readResponse(line: string): OracleResult {
   const { value, stage, error, type }: JsonResponse = JSON.parse(line)
   if (stage === 'env' || stage === 'vars') throw new Error(`a question it cannot take: ${error}`)
   const result = value === undefined ? 'error' : readResult(value)

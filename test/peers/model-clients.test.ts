@@ -41,7 +41,7 @@ describe('clients of models that others wrote', () => {
     openai = await startModelProvider('openai')
     anthropic = await startModelProvider('anthropic')
     gemini = await startProvider('gemini')
-    gemini.answer = (request, response) => {
+    gemini.respondWith = (request, response) => {
       const isStream = request.url?.includes(':streamGenerateContent') === true
       const candidate = (text: string, more: object = {}) => ({
         candidates: [{ index: 0, content: { role: 'model', parts: [{ text }] }, ...more }],

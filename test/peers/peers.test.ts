@@ -65,9 +65,9 @@ describe('programs that others wrote', { skip: WITHOUT_OPENSSL }, () => {
       }
       // Nothing of the body is ever read.
       if (request.url === '/unread') return
-      let octets = 0
-      request.on('data', (bytes) => (octets += bytes.length))
-      request.on('end', () => response.end(`${request.method} ${request.url} ${octets}\n`))
+      let byteCount = 0
+      request.on('data', (bytes) => (byteCount += bytes.length))
+      request.on('end', () => response.end(`${request.method} ${request.url} ${byteCount}\n`))
     })
     const own = await listen(backend)
     const authority = makeAuthority('peers')
@@ -255,7 +255,7 @@ routes:
   describe('openssl s_client', () => {
     const connectTo = ['s_client', '-connect']
 
-    /** Says `text` once it is connected, and answers all that came. */
+    /** Says `text` once it is connected, and returns all that came. */
     function client(text: string, ...flags: readonly string[]): Promise<string> {
       const address = `127.0.0.1:${ports.secured}`
       const args = [...connectTo, address, '-CAfile', file('ca.pem'), ...flags]

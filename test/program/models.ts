@@ -175,7 +175,7 @@ export function programOf(written: WrittenModel, services = new TestServices()):
   return compileProgram(modelOf(written), undefined, services)
 }
 
-/** `up`, or what the gateway answers: `403 authorization`. */
+/** `up`, or the response of the gateway: `403 authorization`. */
 export async function outcome(program: Program, asked: Asked = {}, at = 0): Promise<string> {
   const { reply, backend } = await decide(program, asked, at)
   return reply === undefined ? (backend?.name ?? '') : `${reply.status} ${reply.reason}`

@@ -114,7 +114,7 @@ export async function acceptingPort(options: AcceptingPortOptions = {}) {
     reusePort: false,
     grace: options.grace ?? 500,
   })
-  /** Answers wait until the function that it gives is called. */
+  /** Responses wait until the function that it gives is called. */
   const hold = () => {
     const wait = Promise.withResolvers<void>()
     const request = Promise.withResolvers<void>()

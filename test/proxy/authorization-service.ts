@@ -21,7 +21,7 @@ export interface AuthorizationService {
   readonly port: number
   readonly checked: readonly Checked[]
   /** Its next responses: a CheckResponse as an object, `null` for none at all, a number for a status. */
-  answer: (request: Checked) => object | null | number
+  respondWith: (request: Checked) => object | null | number
   close(): void
 }
 
@@ -32,14 +32,14 @@ export async function startAuthorizationService(): Promise<AuthorizationService>
   const service = {
     port: 0,
     checked,
-    answer: () => ({}) as object,
+    respondWith: () => ({}) as object,
     close: () => server.forceShutdown(),
   }
   const handler = (call: ServerUnaryCall<Checked, object>, done: sendUnaryData<object>) => {
     checked.push(call.request)
-    const answer = (service as AuthorizationService).answer(call.request)
-    if (typeof answer === 'number') done({ code: answer, details: 'no' })
-    else if (answer !== null) done(null, answer)
+    const response = (service as AuthorizationService).respondWith(call.request)
+    if (typeof response === 'number') done({ code: response, details: 'no' })
+    else if (response !== null) done(null, response)
   }
   server.addService(
     {

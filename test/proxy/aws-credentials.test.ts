@@ -108,7 +108,7 @@ describe('credentials of AWS that the environment gives', () => {
     process.env['AWS_EC2_METADATA_SERVICE_ENDPOINT'] = `http://127.0.0.1:${aws.port}/`
     aws.arrived.length = 0
     bedrock.arrived.length = 0
-    bedrock.answer = (_, response) => {
+    bedrock.respondWith = (_, response) => {
       response.setHeader('content-type', 'application/json')
       response.end(
         JSON.stringify({
@@ -176,7 +176,7 @@ describe('credentials of AWS that the environment gives', () => {
   })
 
   it('the role of a machine: a token first, and once for many calls', async () => {
-    aws.answer = (request: IncomingMessage, response: ServerResponse) => {
+    aws.respondWith = (request: IncomingMessage, response: ServerResponse) => {
       const { method, url = '', headers } = request
       if (method === 'PUT' && url === '/latest/api/token') {
         assert.equal(headers['x-aws-ec2-metadata-token-ttl-seconds'], '300')
@@ -202,7 +202,7 @@ describe('credentials of AWS that the environment gives', () => {
     process.env['AWS_ROLE_ARN'] = 'arn:aws:iam::1:role/gateway'
     process.env['AWS_WEB_IDENTITY_TOKEN_FILE'] = file
     process.env['AWS_ENDPOINT_URL_STS'] = `http://127.0.0.1:${aws.port}`
-    aws.answer = (request, response) => {
+    aws.respondWith = (request, response) => {
       assert.equal(request.headers.accept, 'application/json')
       const { Token: SessionToken, ...rest } = SAID()
       const Credentials = { ...rest, SessionToken, Expiration: Date.now() / 1000 + 3600 }
@@ -227,7 +227,7 @@ describe('credentials of AWS that the environment gives', () => {
     const own = `http://127.0.0.1:${aws.port}/creds?x=1`
     process.env['AWS_CONTAINER_CREDENTIALS_FULL_URI'] = own
     process.env['AWS_CONTAINER_AUTHORIZATION_TOKEN'] = 'Basic abc'
-    aws.answer = (_, response) => {
+    aws.respondWith = (_, response) => {
       response.end(JSON.stringify(SAID()))
     }
     await serve()
@@ -248,7 +248,7 @@ describe('credentials of AWS that the environment gives', () => {
   ] as const) {
     it(`${what} in place of credentials: 503, and nothing is sent unsigned`, async () => {
       process.env['AWS_CONTAINER_CREDENTIALS_FULL_URI'] = `http://127.0.0.1:${aws.port}/c`
-      aws.answer = (_, response) => {
+      aws.respondWith = (_, response) => {
         response.writeHead(status).end(body)
       }
       await serve()
@@ -280,7 +280,7 @@ describe('credentials of AWS that the environment gives', () => {
       },
     })
     const says = (said: object | string, status = 200) => {
-      aws.answer = (_, response) => {
+      aws.respondWith = (_, response) => {
         response.writeHead(status).end(typeof said === 'string' ? said : JSON.stringify(said))
       }
     }

@@ -41,7 +41,7 @@ describe('tokens of Microsoft Entra ID', () => {
   before(async () => {
     entra = await startProvider('entra')
     model = await startProvider('azure')
-    model.answer = (_, response) => {
+    model.respondWith = (_, response) => {
       response.setHeader('content-type', 'application/json')
       response.end(COMPLETION)
     }
@@ -60,7 +60,7 @@ describe('tokens of Microsoft Entra ID', () => {
     entra.arrived.length = 0
     model.arrived.length = 0
     life = 3600
-    entra.answer = (_, response) => {
+    entra.respondWith = (_, response) => {
       const said = { token_type: 'Bearer', expires_in: life, access_token: `token-${++count}` }
       response.setHeader('content-type', 'application/json')
       response.end(JSON.stringify(said))
@@ -214,7 +214,7 @@ describe('tokens of Microsoft Entra ID', () => {
     assert.equal(form()['scope'], 'api://own/.default')
   })
 
-  for (const [what, answer] of [
+  for (const [what, reply] of [
     ['an error', { status: 401, body: '{"error":"invalid_client"}' }],
     ['no JSON', { status: 200, body: 'hello' }],
     ['null', { status: 200, body: 'null' }],
@@ -222,8 +222,8 @@ describe('tokens of Microsoft Entra ID', () => {
     ['a token that is no header', { status: 200, body: '{"access_token":"a\\r\\nb"}' }],
   ] as const) {
     it(`${what} in place of a token: 503, and nothing reaches the provider`, async () => {
-      entra.answer = (_, response) => {
-        response.writeHead(answer.status).end(answer.body)
+      entra.respondWith = (_, response) => {
+        response.writeHead(reply.status).end(reply.body)
       }
       await serve({ explicitConfig: { clientSecret: SECRET } })
       assert.deepEqual([await call(), await call()], [503, 503])

@@ -116,7 +116,7 @@ routes:
 
   it('of one provider is never sent to another', async () => {
     const [one, two] = [await startProvider('one'), await startProvider('two')]
-    one.answer = 503
+    one.respondWith = 503
     const port = await free()
     const auth = (key: string) => ({ backendAuth: { key } })
     const gateway = await startDeciding(
@@ -130,8 +130,8 @@ routes:
       ),
     )
     opened.push(one, two, { close: () => gateway.stop() })
-    const answer = await fetch(`http://127.0.0.1:${port}/`)
-    assert.equal(await answer.text(), 'two')
+    const response = await fetch(`http://127.0.0.1:${port}/`)
+    assert.equal(await response.text(), 'two')
     assert.equal(one.arrived[0]?.headers.authorization, 'Bearer key-one')
     assert.equal(two.arrived[0]?.headers.authorization, undefined)
   })

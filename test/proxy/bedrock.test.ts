@@ -152,7 +152,7 @@ describe('Bedrock', () => {
 
   beforeEach(() => {
     bedrock.arrived.length = 0
-    bedrock.answer = (request, response) => respond(request.url ?? '', response)
+    bedrock.respondWith = (request, response) => respond(request.url ?? '', response)
   })
 
   for (const [what, more] of [
@@ -194,7 +194,7 @@ describe('Bedrock', () => {
 
   it('that responds with an exception inside a stream ends it with an error', async () => {
     await serve({ aws: AWS })
-    bedrock.answer = (_, response) => {
+    bedrock.respondWith = (_, response) => {
       response.writeHead(200, { 'content-type': 'application/vnd.amazon.eventstream' })
       response.write(message('messageStart', { role: 'assistant' }))
       const header = (value: string) => ({ type: 'string', value }) as const

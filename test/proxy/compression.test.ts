@@ -11,7 +11,7 @@ const TEXT = 'portcullis '.repeat(400)
 type Headers = Readonly<Record<string, string>>
 
 /** What the backend says at each path. */
-const ANSWERS: Readonly<Record<string, { status?: number; headers: Headers; body?: string }>> = {
+const RESPONSES: Readonly<Record<string, { status?: number; headers: Headers; body?: string }>> = {
   '/text': { headers: { 'content-type': 'text/plain; charset=utf-8' } },
   '/json': { headers: { 'content-type': 'Application/Vnd.X+JSON', etag: '"a"' } },
   '/weak': { headers: { 'content-type': 'text/plain', etag: 'W/"a"', vary: 'Origin' } },
@@ -58,7 +58,7 @@ describe('compression', () => {
         response.end()
         return
       }
-      const { status = 200, headers, body = TEXT } = ANSWERS[path] ?? { headers: {} }
+      const { status = 200, headers, body = TEXT } = RESPONSES[path] ?? { headers: {} }
       const length = status === 304 ? {} : { 'content-length': String(body.length) }
       response.writeHead(status, { ...headers, ...length })
       response.end(status === 304 ? undefined : body)
@@ -106,7 +106,7 @@ routes:
     ['br', brotliDecompressSync],
     ['zstd', zstdDecompressSync],
   ] as const) {
-    it(`answers in ${coding}`, async () => {
+    it(`responds in ${coding}`, async () => {
       for (const [path, whole] of [
         ['/text', TEXT],
         ['/chunked', TEXT.repeat(100)],
@@ -140,7 +140,7 @@ routes:
       const { headers, body } = await get(path, { 'accept-encoding': 'gzip' })
       assert.equal(headers['content-encoding'], path === '/coded' ? 'x-odd' : undefined)
       assert.equal(headers.vary, undefined)
-      assert.equal(body.toString(), ANSWERS[path]?.body ?? TEXT)
+      assert.equal(body.toString(), RESPONSES[path]?.body ?? TEXT)
     })
   }
 

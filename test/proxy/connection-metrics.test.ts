@@ -86,16 +86,16 @@ routes:
       sent: metric('downstream_sent_bytes_total', 'plain/default', 'protocol="http1"'),
     }
     const socket = connect(ports.plain, '127.0.0.1')
-    let octets = 0
-    socket.on('data', (bytes) => (octets += bytes.length))
+    let byteCount = 0
+    socket.on('data', (bytes) => (byteCount += bytes.length))
     const request = 'GET /a HTTP/1.1\r\nhost: x\r\n\r\n'
     socket.write(request)
-    await until('the answer', () => octets > 0)
+    await until('the response', () => byteCount > 0)
     const received = () =>
       metric('downstream_received_bytes_total', 'plain/default', 'protocol="http1"')
     assert.equal(received() - before.received, request.length)
     const sent = metric('downstream_sent_bytes_total', 'plain/default', 'protocol="http1"')
-    assert.equal(sent - before.sent, octets)
+    assert.equal(sent - before.sent, byteCount)
     socket.destroy()
     await until('its end', () => gateway.connections() === 0)
     assert.equal(received() - before.received, request.length, 'is counted once')

@@ -27,11 +27,11 @@ const RETRY = {
 } as unknown as RouteProgram['retry']
 
 /** An upstream that gives one response after the other; `reset` closes instead. */
-async function startAnswers(...answers: readonly string[]) {
+async function startResponses(...responses: readonly string[]) {
   let at = 0
   const upstream = await startUpstream((text, socket) => {
     if (!text.endsWith('\r\n\r\n') && !text.endsWith('body')) return
-    const response = answers[Math.min(at++, answers.length - 1)]
+    const response = responses[Math.min(at++, responses.length - 1)]
     if (response === 'reset') socket.resetAndDestroy()
     else socket.write(response as string)
   })
@@ -40,12 +40,12 @@ async function startAnswers(...answers: readonly string[]) {
 }
 
 describe('retries', () => {
-  for (const [title, answers, request, status, attempts] of [
+  for (const [title, responses, request, status, attempts] of [
     ['a status that is retried, then a good one', [BUSY, OK], GET, 200, 2],
-    ['a reset, then a good answer', ['reset', OK], GET, 200, 2],
+    ['a reset, then a good response', ['reset', OK], GET, 200, 2],
     ['a body is sent again', [BUSY, OK], POST, 200, 2],
     ['a chunked body too', [BUSY, OK], CHUNKED, 200, 2],
-    ['the last answer counts when all attempts are used', [BUSY], GET, 503, 3],
+    ['the last response counts when all attempts are used', [BUSY], GET, 503, 3],
     [
       'other statuses are not retried',
       ['HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n'],
@@ -55,7 +55,7 @@ describe('retries', () => {
     ],
   ] as const) {
     it(title, async () => {
-      const upstream = await startAnswers(...answers)
+      const upstream = await startResponses(...responses)
       const gateway = await startGateway(upstream.port, { route: { retry: RETRY } })
       opened.push(gateway)
       const text = await exchange(
@@ -72,7 +72,7 @@ describe('retries', () => {
   }
 
   it('a body that is longer than what is kept is not sent again', async () => {
-    const upstream = await startAnswers(BUSY, OK)
+    const upstream = await startResponses(BUSY, OK)
     const small = { ...RETRY, maxBody: 2 } as RouteProgram['retry']
     const gateway = await startGateway(upstream.port, { route: { retry: small } })
     opened.push(gateway)
@@ -81,7 +81,7 @@ describe('retries', () => {
   })
 
   it('without a retry policy a reset is a 502', async () => {
-    const upstream = await startAnswers('reset', OK)
+    const upstream = await startResponses('reset', OK)
     const gateway = await startGateway(upstream.port)
     opened.push(gateway)
     assert.match(await exchange(gateway.port, GET, /request id/), /^HTTP\/1\.1 502 /)
@@ -90,7 +90,7 @@ describe('retries', () => {
 
 describe('mirrors', () => {
   it('get the request with its body, and their response goes nowhere', async () => {
-    const upstream = await startAnswers(OK)
+    const upstream = await startResponses(OK)
     const mirror = await startEcho('HTTP/1.1 500 No\r\ncontent-length: 6\r\n\r\nmirror')
     const deadlines = new Deadlines()
     const options = { connectTimeout: 500, idleTimeout: 500, max: 10 }
@@ -118,7 +118,7 @@ describe('mirrors', () => {
   })
 
   it('one that is not there does not matter', async () => {
-    const upstream = await startAnswers(OK)
+    const upstream = await startResponses(OK)
     const gone = await startEcho(OK)
     gone.close()
     const options = { connectTimeout: 500, idleTimeout: 500, max: 10 }
@@ -169,7 +169,7 @@ describe('a body that a rule reads', () => {
     ['in chunks', CHUNKED],
   ] as const) {
     it(`is there before the rule runs, and reaches the upstream (${title})`, async () => {
-      const upstream = await startAnswers(OK)
+      const upstream = await startResponses(OK)
       let seen = ''
       const route = readsBody((own) => {
         seen = text(own.request.body)
@@ -184,7 +184,7 @@ describe('a body that a rule reads', () => {
   }
 
   it('decides', async () => {
-    const upstream = await startAnswers(OK)
+    const upstream = await startResponses(OK)
     const route = readsBody((own) =>
       text(own.request.body) === 'body' ? reply(403, 'authorization') : undefined,
     )

@@ -5,7 +5,7 @@ import { exchange, type RawUpstream, startEcho, startGateway, startUpstream } fr
 import { startWhole, type WholeGateway } from './whole-gateway.ts'
 
 const HINTS = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\nx-inner: a\r\n\r\n'
-const ANSWER =
+const RESPONSE =
   'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nx-inner: b\r\nX_Inner: c\r\nx-sum: d\r\n\r\n'
 
 describe('what policies say of headers', () => {
@@ -15,7 +15,7 @@ describe('what policies say of headers', () => {
 
   before(async () => {
     upstream = await startUpstream((text, socket) => {
-      if (text.endsWith('\r\n\r\n')) socket.write(HINTS + ANSWER)
+      if (text.endsWith('\r\n\r\n')) socket.write(HINTS + RESPONSE)
     })
     port = await free()
     gateway = await startWhole(`frontendPolicies: { http: { requestTrailers: Forward } }

@@ -82,9 +82,9 @@ describe('examples do what they say', () => {
       const gateway = await governBy(text, write, { 'keys.json': keySetText(SIGNER) })
       for (const [asked, headers, status] of cases) {
         const [method = '', path = ''] = asked.split(' ')
-        const answer = await gateway.send(path, { method, headers })
-        assert.equal(answer.status, status, `${asked} ${JSON.stringify(headers).slice(0, 60)}`)
-        const { authorization, ...seen } = answer.got?.headers ?? {}
+        const response = await gateway.send(path, { method, headers })
+        assert.equal(response.status, status, `${asked} ${JSON.stringify(headers).slice(0, 60)}`)
+        const { authorization, ...seen } = response.got?.headers ?? {}
         if (name !== 'external-authorization.yaml') assert.equal(authorization, undefined)
         assert.equal(seen['x-api-key'], undefined, 'credentials stay here')
       }

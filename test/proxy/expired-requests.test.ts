@@ -43,7 +43,7 @@ routes:
     await until('the 504', () => /^HTTP\/1.1 504 /.test(text))
     text = ''
     socket.write('cdGET /next HTTP/1.1\r\nhost: x\r\n\r\n')
-    await until('the answer', () => text.includes('/next') || text.includes('/read'))
+    await until('the response', () => text.includes('/next') || text.includes('/read'))
     socket.destroy()
     assert.match(text, /^HTTP\/1.1 200 OK\r\n[\s\S]*\r\n\r\n\/next$/)
     assert.doesNotMatch(upstream.received.join(''), /\/read/)
@@ -68,7 +68,7 @@ routes:
     asked.resolve(undefined)
     text = ''
     socket.write('aGET /next HTTP/1.1\r\nhost: x\r\n\r\n')
-    await until('the answer', () => text.includes('HTTP/1.1 200'))
+    await until('the response', () => text.includes('HTTP/1.1 200'))
     socket.destroy()
     await own.close()
     assert.doesNotMatch(upstream.received.join(''), /\/long/)

@@ -28,7 +28,7 @@ describe('external authorization by gRPC', () => {
   })
 
   it('is told of the request', async () => {
-    service.answer = () => ({})
+    service.respondWith = () => ({})
     const init = {
       method: 'POST',
       headers: { 'x-one': 'ä', authorization: 'Bearer a' },
@@ -67,7 +67,7 @@ describe('external authorization by gRPC', () => {
     ['neither whole', Buffer.from('ÿ张', 'utf8').subarray(0, 4), 'Ã¿å¼'],
   ] as const) {
     it(`is told of headers as text: ${what}`, async () => {
-      service.answer = () => ({})
+      service.respondWith = () => ({})
       const head = 'GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx-user: '
       const value = bytes.toString('latin1')
       assert.match(await exchange(gateway.port, `${head}${value}\r\n\r\n`), /^HTTP\/1\.1 200 /)
@@ -77,7 +77,7 @@ describe('external authorization by gRPC', () => {
   }
 
   it('changes what it wants to have changed', async () => {
-    service.answer = () => ({
+    service.respondWith = () => ({
       status: { code: 0 },
       okResponse: {
         headers: [
@@ -112,7 +112,7 @@ describe('external authorization by gRPC', () => {
     ['raw bytes', { header: { key: 'x-user', rawValue: Buffer.from([0xe9, 0xff]) } }, [0xe9, 0xff]],
   ] as const) {
     it(`sets headers in the bytes that the service sent: ${what}`, async () => {
-      service.answer = () => ({ status: { code: 0 }, okResponse: { headers: [header] } })
+      service.respondWith = () => ({ status: { code: 0 }, okResponse: { headers: [header] } })
       const { status, got } = await gateway.get('/', { 'x-user': 'spoof' })
       assert.equal(status, 200)
       assert.deepEqual(Buffer.from(String(got?.headers['x-user']), 'latin1'), Buffer.from(bytes))
@@ -129,7 +129,7 @@ describe('external authorization by gRPC', () => {
     ['a value for the client', { responseHeadersToAdd: [text('set-cookie', 'a\n')] }],
   ] as const) {
     it(`denies if a header cannot be written: ${what}`, async () => {
-      service.answer = () => ({ status: { code: 0 }, okResponse: ok })
+      service.respondWith = () => ({ status: { code: 0 }, okResponse: ok })
       const before = gateway.lines.length
       const { status, got } = await gateway.get('/', { 'x-user': 'spoof' })
       assert.deepEqual([status, got], [403, undefined])
@@ -138,7 +138,7 @@ describe('external authorization by gRPC', () => {
   }
 
   it('refuses with its own response', async () => {
-    service.answer = () => ({
+    service.respondWith = () => ({
       status: { code: 7 },
       deniedResponse: {
         status: { code: 401 },
@@ -159,18 +159,18 @@ describe('external authorization by gRPC', () => {
     assert.equal(gateway.lines[before]?.['reason'], 'external-authorization')
   })
 
-  for (const [what, answer] of [
-    ['a refusal without an answer', { status: { code: 7 } }],
+  for (const [what, response] of [
+    ['a refusal without a response', { status: { code: 7 } }],
     [
       'a refusal with status 200',
       { status: { code: 7 }, deniedResponse: { status: { code: 200 } } },
     ],
     ['a refusal beside OK', { deniedResponse: { status: { code: 403 } } }],
     ['a failure of gRPC', 13],
-    ['no answer in time', null],
+    ['no response in time', null],
   ] as const) {
     it(`${what}: 403`, async () => {
-      service.answer = () => answer
+      service.respondWith = () => response
       assert.equal((await gateway.get()).status, 403)
     })
   }
@@ -179,14 +179,14 @@ describe('external authorization by gRPC', () => {
     const metadata = (level: number) => ({
       dynamicMetadata: { fields: { level: { numberValue: level } } },
     })
-    service.answer = () => metadata(2.5)
+    service.respondWith = () => metadata(2.5)
     assert.equal((await gateway.get()).status, 200)
-    service.answer = () => metadata(3)
+    service.respondWith = () => metadata(3)
     assert.equal((await gateway.get()).status, 403)
   })
 
   it('gets the beginning of a long body, and the backend all of it', async () => {
-    service.answer = () => ({})
+    service.respondWith = () => ({})
     const body = 'x'.repeat(100)
     const { got } = await gateway.send('/', { method: 'POST', body })
     assert.equal(got?.body, body)
@@ -203,11 +203,11 @@ describe('external authorization by gRPC', () => {
     await own.close()
   })
 
-  it('answers are remembered by their key, and failures are not', async () => {
+  it('responses are remembered by their key, and failures are not', async () => {
     const own = await govern(policies(`  cache: { key: ["request.headers['x-user']"], ttl: 1m }\n`))
-    service.answer = () => 14
+    service.respondWith = () => 14
     assert.equal((await own.get('/', { 'x-user': 'a' })).status, 403)
-    service.answer = () => ({ okResponse: { headers: [text('x-set', 'yes')] } })
+    service.respondWith = () => ({ okResponse: { headers: [text('x-set', 'yes')] } })
     const asked = service.checked.length
     for (let i = 0; i < 3; i++) {
       assert.equal((await own.get('/', { 'x-user': 'a' })).got?.headers['x-set'], 'yes')
@@ -318,8 +318,8 @@ authorization:
         `extAuthz:\n  host: 127.0.0.1:${service.port}\n${more}  protocol: { http: { includeResponseHeaders: [x-user] } }\n`,
       )
       const init = { headers: { 'X-User': 'mallory', 'x-other': '1' } }
-      const { status: answered, got } = await gateway.send('/a', init)
-      assert.equal(answered, 200)
+      const { status: received, got } = await gateway.send('/a', init)
+      assert.equal(received, 200)
       assert.deepEqual([got?.headers['x-user'], got?.headers['x-other']], [undefined, '1'])
       await gateway.close()
       service.close()

@@ -25,7 +25,7 @@ let arrived: {
   readonly headers: IncomingMessage['headers']
   body: string
 }[] = []
-let answer: readonly string[] = ['hello']
+let pieces: readonly string[] = ['hello']
 
 const BODILESS = { requestBodyMode: 'none', responseBodyMode: 'none' }
 
@@ -73,7 +73,7 @@ describe('a service that processes requests', () => {
         const { url = '', headers } = request
         arrived.push({ url, headers, body: Buffer.concat(chunks).toString() })
         response.writeHead(200, { 'x-made-by': 'backend', 'content-type': 'text/plain' })
-        for (const one of answer) response.write(one)
+        for (const one of pieces) response.write(one)
         response.end()
       })
     })
@@ -90,14 +90,14 @@ describe('a service that processes requests', () => {
 
   beforeEach(() => {
     service.heard.length = 0
-    service.answer = agree
+    service.respondWith = agree
     arrived = []
-    answer = ['hello']
+    pieces = ['hello']
   })
 
   it('gets the heads of both, and changes them', async () => {
     await serve({ processingOptions: BODILESS })
-    service.answer = ({ phase }) =>
+    service.respondWith = ({ phase }) =>
       phase === 'requestHeaders'
         ? [says(phase, { set: { 'x-user': 'alice', ':path': '/b?c=1' }, remove: ['x-secret'] })]
         : [says(phase, { set: { ':status': '202', 'x-new': '1' }, append: { 'x-made-by': 'me' } })]
@@ -124,8 +124,8 @@ describe('a service that processes requests', () => {
     await serve({
       processingOptions: { requestBodyMode: 'buffered', responseBodyMode: 'buffered' },
     })
-    answer = ['hel', 'lo']
-    service.answer = ({ phase, body }) => [
+    pieces = ['hel', 'lo']
+    service.respondWith = ({ phase, body }) => [
       phase.endsWith('Body')
         ? says(phase, {
             set: { 'x-size': String(body.length) },
@@ -154,7 +154,7 @@ describe('a service that processes requests', () => {
     })
     assert.equal((await post('question')).text, 'hello')
     assert.equal(arrived[0]?.body, 'question')
-    service.answer = ({ phase }) => [
+    service.respondWith = ({ phase }) => [
       says(phase, phase.endsWith('Body') ? { bodyMutation: { clearBody: true } } : {}),
     ]
     assert.equal((await post('question')).text, '')
@@ -163,9 +163,9 @@ describe('a service that processes requests', () => {
 
   it('streams bodies through it, whichever way it cuts them', async () => {
     await serve({})
-    answer = ['one ', 'two ', 'three']
+    pieces = ['one ', 'two ', 'three']
     let read = ''
-    service.answer = ({ phase, body, endOfStream }) => {
+    service.respondWith = ({ phase, body, endOfStream }) => {
       if (phase === 'requestBody') {
         // It reads to the end before it says anything, even of the head.
         read += body
@@ -196,7 +196,7 @@ describe('a service that processes requests', () => {
 
   it('streams what it does not change as it comes', async () => {
     await serve({})
-    answer = ['one ', 'two']
+    pieces = ['one ', 'two']
     assert.equal((await post('question')).text, 'one two')
     assert.equal(arrived[0]?.body, 'question')
     assert.equal((await call()).text, 'one two')
@@ -204,14 +204,16 @@ describe('a service that processes requests', () => {
 
   it('responds in place of the backend, on either way', async () => {
     await serve({ processingOptions: BODILESS })
-    service.answer = () => [responds(418, 'no', { 'x-why': 'tea', 'content-type': 'text/tea' })]
+    service.respondWith = () => [
+      responds(418, 'no', { 'x-why': 'tea', 'content-type': 'text/tea' }),
+    ]
     const { status, text, headers } = await call()
     assert.deepEqual([status, text, headers.get('x-why')], [418, 'no', 'tea'])
     assert.equal(headers.get('content-type'), 'text/tea')
     assert.equal(arrived.length, 0)
     const { reason, detail } = await line()
     assert.deepEqual([reason, detail], ['external-processing', 'because'])
-    service.answer = ({ phase }) =>
+    service.respondWith = ({ phase }) =>
       phase === 'requestHeaders' ? [says(phase)] : [responds(451, 'gone')]
     assert.deepEqual((await call()).status, 451)
     assert.equal(arrived.length, 1)
@@ -249,7 +251,7 @@ describe('a service that processes requests', () => {
     ['it says what nobody understands', {}, () => [{}]],
   ] as const) {
     it(`fails closed, or open where that is wanted: ${title}`, async () => {
-      service.answer = said ?? agree
+      service.respondWith = said ?? agree
       await serve({ processingOptions: BODILESS, ...extProc })
       assert.equal((await call()).status, 500)
       assert.equal(arrived.length, 0)
@@ -265,12 +267,12 @@ describe('a service that processes requests', () => {
       { requestBodyMode: 'none', responseBodyMode: 'buffered' },
     ]) {
       await serve({ processingOptions })
-      service.answer = ({ phase }) => (phase === 'requestHeaders' ? [says(phase)] : 'end')
+      service.respondWith = ({ phase }) => (phase === 'requestHeaders' ? [says(phase)] : 'end')
       assert.equal((await call()).status, 500)
     }
     await serve({ failureMode: 'failOpen' })
-    answer = ['one ', 'two']
-    service.answer = ({ phase }) => (phase === 'responseBody' ? 'end' : [says(phase)])
+    pieces = ['one ', 'two']
+    service.respondWith = ({ phase }) => (phase === 'responseBody' ? 'end' : [says(phase)])
     assert.equal((await call()).text, 'one two')
     await serve({})
     assert.equal((await call()).status, 500)
@@ -281,7 +283,7 @@ describe('a service that processes requests', () => {
       ...{ requestBodyMode: 'buffered', responseBodyMode: 'buffered', allowModeOverride: true },
     }
     const modeOverride = { responseHeaderMode: 2, requestBodyMode: 0, responseBodyMode: 0 }
-    service.answer = ({ phase }) => [says(phase, { modeOverride })]
+    service.respondWith = ({ phase }) => [says(phase, { modeOverride })]
     await serve({ processingOptions })
     assert.equal((await post('question')).text, 'hello')
     assert.deepEqual(phases(), ['requestHeaders'])
@@ -290,7 +292,7 @@ describe('a service that processes requests', () => {
     assert.equal((await post('question')).text, 'hello')
     assert.equal(phases().length, 4)
     await serve({ processingOptions })
-    service.answer = ({ phase }) => [says(phase, { modeOverride: { responseBodyMode: 1 } })]
+    service.respondWith = ({ phase }) => [says(phase, { modeOverride: { responseBodyMode: 1 } })]
     assert.equal((await post('question')).status, 500)
   })
 
@@ -312,7 +314,7 @@ describe('a service that processes requests', () => {
       service.heard.find(({ phase }) => phase === 'requestBody') ?? {}
     assert.equal(long.startsWith(body) && body.length > 0 && body.length < 5000, true)
     assert.equal(endOfStream, false)
-    service.answer = ({ phase }) => [
+    service.respondWith = ({ phase }) => [
       says(phase, phase === 'requestBody' ? { bodyMutation: newBody('b') } : {}),
     ]
     assert.equal((await post(long)).status, 500)
@@ -323,8 +325,8 @@ describe('a service that processes requests', () => {
       {},
       gateway,
     )
-    service.answer = agree
-    answer = [long]
+    service.respondWith = agree
+    pieces = [long]
     assert.equal((await call()).status, 502)
   })
 
@@ -345,7 +347,7 @@ describe('a service that processes requests', () => {
   it('closes its streams, also of clients that go away', async () => {
     await serve({ processingOptions: BODILESS })
     await Promise.all(Array.from({ length: 5 }, () => call()))
-    service.answer = () => undefined
+    service.respondWith = () => undefined
     const gone = new AbortController()
     const asked = call('/', { signal: gone.signal }).catch(() => 'gone')
     for (let i = 0; i < 100 && service.open === 0; i++) await wait(10)

@@ -21,8 +21,8 @@ import { steady } from '../steady-settings.ts'
 /** A whole gateway, from its file on, before a backend that tells what it was sent. */
 export interface Governed {
   readonly port: number
-  get(path?: string, headers?: Readonly<Record<string, string>>): Promise<Answered>
-  send(path: string, init: RequestInit): Promise<Answered>
+  get(path?: string, headers?: Readonly<Record<string, string>>): Promise<Received>
+  send(path: string, init: RequestInit): Promise<Received>
   /** The records of the log. */
   readonly lines: readonly Readonly<Record<string, unknown>>[]
   readonly records: readonly DecisionRecord[]
@@ -31,7 +31,7 @@ export interface Governed {
   close(): Promise<void>
 }
 
-export interface Answered {
+export interface Received {
   readonly status: number
   readonly headers: Headers
   readonly text: string
@@ -119,11 +119,11 @@ export async function governBy(
     assert.ok(isApplied, JSON.stringify(diagnostics))
   }
   await apply(model)
-  const send = async (path: string, init: RequestInit): Promise<Answered> => {
-    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { redirect: 'manual', ...init })
-    const text = await answer.text()
+  const send = async (path: string, init: RequestInit): Promise<Received> => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { redirect: 'manual', ...init })
+    const text = await response.text()
     const got = text.startsWith('got ') ? (JSON.parse(text.slice(4)) as Got) : undefined
-    return { status: answer.status, headers: answer.headers, text, got }
+    return { status: response.status, headers: response.headers, text, got }
   }
   return {
     port,

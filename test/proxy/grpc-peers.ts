@@ -96,9 +96,9 @@ const implementation = (cancelled: string[]): Implementation => ({
     call.emit('error', { code: status.DATA_LOSS, details: 'lost' })
   },
   client: (call, callback) => {
-    let octets = 0
-    call.on('data', (bytes: Buffer) => (octets += bytes.length))
-    call.on('end', () => callback(null, Buffer.from(String(octets))))
+    let byteCount = 0
+    call.on('data', (bytes: Buffer) => (byteCount += bytes.length))
+    call.on('end', () => callback(null, Buffer.from(String(byteCount))))
   },
   both: (call) => {
     call.on('data', (bytes: Buffer) => call.write(Buffer.concat([Buffer.from('re: '), bytes])))

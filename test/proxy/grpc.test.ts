@@ -186,9 +186,9 @@ backends:
       it('both ways: each message gets a response before the next is sent', async () => {
         const call = client.makeBidiStreamRequest(`/${SERVICE}/both`, asIs, asIs)
         for (let i = 0; i < 100; i++) {
-          const answered = new Promise((resolve) => call.once('data', resolve))
+          const received = new Promise((resolve) => call.once('data', resolve))
           call.write(Buffer.from(`turn ${i}`))
-          assert.equal(String(await answered), `re: turn ${i}`)
+          assert.equal(String(await received), `re: turn ${i}`)
         }
         const ended = new Promise<number>((resolve) =>
           call.on('status', ({ code }) => resolve(code)),
@@ -201,9 +201,9 @@ backends:
         const before = peer.cancelled.length
         const call = client.makeBidiStreamRequest(`/${SERVICE}/both`, asIs, asIs)
         call.on('error', () => {})
-        const answered = new Promise((resolve) => call.once('data', resolve))
+        const received = new Promise((resolve) => call.once('data', resolve))
         call.write(Buffer.from('only'))
-        await answered
+        await received
         call.cancel()
         await until('the backend to hear of it', () => peer.cancelled.length > before)
         assert.equal(peer.cancelled.at(-1), 'both')
@@ -218,7 +218,7 @@ backends:
     })
   }
 
-  describe('what the gateway answers itself', () => {
+  describe('responses of the gateway itself', () => {
     let client: Client
 
     before(() => {

@@ -10,7 +10,7 @@ import { until } from './whole-gateway.ts'
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello'
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`
 
-/** Sends all of it and closes its side; answers what comes until the other side is closed too. */
+/** Sends all of it and closes its side; returns what comes until the other side is closed too. */
 async function sendAndClose(port: number, text: string): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   socket.on('error', () => {})
@@ -55,7 +55,7 @@ describe('a client that closes its side behind its request', () => {
     })
   }
 
-  it('has answers of the gateway and of the backend in turn', async () => {
+  it('has responses of the gateway and of the backend in turn', async () => {
     const own = (path: string) =>
       path === '/own' ? reply(200, 'direct-response', 'hello') : undefined
     const { gateway } = await through(50, { steps: [({ path }) => own(path)] })

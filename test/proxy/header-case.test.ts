@@ -5,10 +5,10 @@ import { exchange, type RawUpstream, startUpstream } from './harness.ts'
 import { clientOf } from './http2-peers.ts'
 import { startWhole, type WholeGateway } from './whole-gateway.ts'
 
-const ANSWER =
-  'HTTP/1.1 200 OK\r\nX-Answer: Aa\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n' +
+const RESPONSE =
+  'HTTP/1.1 200 OK\r\nX-Response: Aa\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n' +
   '2\r\nhi\r\n0\r\nX-Sum: Ss\r\n\r\n'
-const UPGRADED = 'HTTP/1.1 101 Ok\r\nX-Answer: Aa\r\nConnection: Upgrade\r\nUpgrade: Chat\r\n\r\n'
+const UPGRADED = 'HTTP/1.1 101 Ok\r\nX-Response: Aa\r\nConnection: Upgrade\r\nUpgrade: Chat\r\n\r\n'
 const EARLY = 'HTTP/1.1 103 Early\r\nX-Early: Ee\r\n\r\n'
 
 const HEAD = 'Host: A\r\nX-Mixed-CASE: Vv\r\nalready-lower: Vv\r\n'
@@ -21,20 +21,20 @@ const OWN = `GET /own HTTP/1.1\r\n${HEAD}Connection: close\r\n\r\n`
 /** What is asked, until when, and the lines that the backend gets and the client. */
 const CASES = [
   [
-    'a request and its answer',
+    'a request and its response',
     BODY,
     'X-Sum: Ss',
     ['X-Mixed-CASE: Vv', 'X-Set: Ss', 'X-Sent: Tt'],
-    ['X-Early: Ee', 'X-Answer: Aa', 'X-Told: Tt', 'X-Sum: Ss'],
+    ['X-Early: Ee', 'X-Response: Aa', 'X-Told: Tt', 'X-Sum: Ss'],
   ],
   [
     'another protocol',
     UPGRADE,
     'X-Told: Tt\r\n',
     ['X-Mixed-CASE: Vv', 'X-Set: Ss'],
-    ['X-Answer: Aa', 'X-Told: Tt'],
+    ['X-Response: Aa', 'X-Told: Tt'],
   ],
-  ['an answer of the gateway', OWN, 'own answer', [], ['X-Own: Oo', 'X-Told: Tt']],
+  ['a response of the gateway', OWN, 'own response', [], ['X-Own: Oo', 'X-Told: Tt']],
 ] as const
 
 for (const [headerCase, written] of [
@@ -50,7 +50,8 @@ for (const [headerCase, written] of [
     before(async () => {
       upstream = await startUpstream((text, socket) => {
         if (/\r\nUpgrade:|\r\nupgrade:/.test(text)) socket.write(UPGRADED)
-        else if (/0\r\n(?:.+\r\n)?\r\n$|^GET .*\r\n\r\n$/s.test(text)) socket.write(EARLY + ANSWER)
+        else if (/0\r\n(?:.+\r\n)?\r\n$|^GET .*\r\n\r\n$/s.test(text))
+          socket.write(EARLY + RESPONSE)
       })
       port = await free()
       const setting = headerCase === undefined ? '' : `, http1HeaderCase: ${headerCase}`
@@ -62,7 +63,7 @@ routes:
   matches: [{ path: { exact: /own } }]
   policies:
     responseHeaderModifier: { set: { X-Told: Tt } }
-    directResponse: { status: 200, body: own answer, headers: { X-Own: "'Oo'" } }
+    directResponse: { status: 200, body: own response, headers: { X-Own: "'Oo'" } }
 - name: all
   policies:
     requestHeaderModifier: { set: { X-Set: Ss } }
@@ -75,13 +76,13 @@ routes:
       await gateway.stop()
     })
 
-    for (const [what, request, end, sent, answered] of CASES) {
+    for (const [what, request, end, sent, received] of CASES) {
       it(what, async () => {
         upstream.received.fill('')
         const text = await exchange(port, request, new RegExp(`${end}(?:\r\n)*$`, 'i'))
         const got = upstream.received.join('')
         for (const line of sent) assert.ok(got.includes(`\r\n${written(line)}\r\n`), got)
-        for (const line of answered) assert.ok(text.includes(`\r\n${written(line)}\r\n`), text)
+        for (const line of received) assert.ok(text.includes(`\r\n${written(line)}\r\n`), text)
       })
     }
 
@@ -91,7 +92,7 @@ routes:
       const { headers } = await client.ask({ headers: { 'x-mixed-case': 'Vv' } })
       client.close()
       const got = upstream.received.join('')
-      assert.equal(headers['x-answer'], 'Aa')
+      assert.equal(headers['x-response'], 'Aa')
       assert.ok(
         got.includes('\r\nx-mixed-case: Vv\r\n') && got.includes(`\r\n${written('X-Set: Ss')}`),
       )

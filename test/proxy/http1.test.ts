@@ -13,8 +13,8 @@ const GET = 'GET /a HTTP/1.1\r\nhost: x\r\n\r\n'
 const opened: { close: () => unknown }[] = []
 after(() => Promise.all(opened.map((own) => own.close())))
 
-async function through(answer: string, options?: Parameters<typeof startGateway>[1]) {
-  const upstream = await startEcho(answer)
+async function through(response: string, options?: Parameters<typeof startGateway>[1]) {
+  const upstream = await startEcho(response)
   const gateway = await startGateway(upstream.port, options)
   opened.push(upstream, gateway)
   return { upstream, gateway }
@@ -22,7 +22,7 @@ async function through(answer: string, options?: Parameters<typeof startGateway>
 
 const withoutDate = (text: string) => text.replaceAll(/(?:date|x-request-id): [^\r]*\r\n/g, '')
 
-describe('requests and answers', () => {
+describe('requests and responses', () => {
   it('a request reaches the upstream without what is between two hops', async () => {
     const { upstream, gateway } = await through(OK)
     const request =
@@ -79,7 +79,7 @@ describe('requests and answers', () => {
     assert.match(got, /path \/1/)
   })
 
-  for (const [title, request, answer, expected] of [
+  for (const [title, request, response, expected] of [
     [
       'HEAD has a length and no body',
       'HEAD / HTTP/1.1\r\nhost: x\r\n\r\n',
@@ -123,13 +123,13 @@ describe('requests and answers', () => {
       'HTTP/1.1 200 OK\r\ncontent-length: 5\r\nconnection: keep-alive\r\n\r\nhello',
     ],
     [
-      'close is answered with close',
+      'close gets close',
       'GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n',
       OK,
       'HTTP/1.1 200 OK\r\ncontent-length: 5\r\nconnection: close\r\n\r\nhello',
     ],
     [
-      'interim answers pass',
+      'interim responses pass',
       GET,
       `HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${OK}`,
       'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello',
@@ -142,14 +142,14 @@ describe('requests and answers', () => {
     ],
   ] as const) {
     it(title, async () => {
-      const { gateway } = await through(answer)
+      const { gateway } = await through(response)
       const last = expected.slice(-7)
       const text = await exchange(gateway.port, request, new RegExp(`${RegExp.escape(last)}$`))
       assert.equal(withoutDate(text), expected)
     })
   }
 
-  it('a close-delimited answer becomes chunks for HTTP/1.1', async () => {
+  it('a close-delimited response becomes chunks for HTTP/1.1', async () => {
     const upstream = await startUpstream((_, socket) => socket.end('HTTP/1.1 200 OK\r\n\r\nabc'))
     const gateway = await startGateway(upstream.port)
     opened.push(upstream, gateway)
@@ -303,16 +303,16 @@ describe('faults', () => {
   })
 
   it('a response cut at any byte is a 502, or is cut for the client too', async () => {
-    const answer = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\nx-y: z\r\n\r\nhello'
+    const response = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\nx-y: z\r\n\r\nhello'
     let at = 0
     const upstream = await startUpstream((_, socket) => {
-      socket.write(answer.slice(0, at), 'latin1')
+      socket.write(response.slice(0, at), 'latin1')
       setTimeout(() => socket.resetAndDestroy(), 2)
     })
     const gateway = await startGateway(upstream.port)
     opened.push(upstream, gateway)
-    const head = answer.indexOf('\r\n\r\n') + 4
-    for (at = 0; at < answer.length; at++) {
+    const head = response.indexOf('\r\n\r\n') + 4
+    for (at = 0; at < response.length; at++) {
       const text = await exchange(gateway.port, GET, at < head ? /502[\s\S]*request id/ : undefined)
       if (at < head) assert.match(text, /^HTTP\/1\.1 502 /, `cut at ${at}`)
       else assert.doesNotMatch(text, /hello$/, `cut at ${at}`)
@@ -320,7 +320,7 @@ describe('faults', () => {
     await until('no connection', () => upstream.sockets.size === 0 && gateway.open() === 0)
   })
 
-  for (const [title, answer] of [
+  for (const [title, response] of [
     [
       'both lengths',
       'HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\nhello',
@@ -334,7 +334,7 @@ describe('faults', () => {
     ],
   ] as const) {
     it(`a response with ${title} is a 502`, async () => {
-      const { gateway } = await through(answer)
+      const { gateway } = await through(response)
       assert.match(await exchange(gateway.port, GET, /request id/), /^HTTP\/1\.1 502 /)
     })
   }
@@ -348,7 +348,7 @@ describe('faults', () => {
     assert.equal(gateway.runs[0]?.exchange.reason, 'upstream-invalid')
   })
 
-  it('an upstream that sends interim answers without end is a 502', async () => {
+  it('an upstream that sends interim responses without end is a 502', async () => {
     const hint = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'
     const { gateway } = await through(hint.repeat(MAX_INTERIM) + OK)
     assert.match(await exchange(gateway.port, GET, 'hello'), /\nHTTP\/1\.1 200 /)

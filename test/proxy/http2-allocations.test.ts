@@ -27,7 +27,7 @@ const NO_BYTES = Buffer.alloc(0)
 const SEVEN = Buffer.from([0, 0, 0, 7])
 
 /** A number now and then: no object fits in it. */
-const NOTHING = 32
+const NEGLIGIBLE = 32
 /** What a look at the clock makes, since so many are counted for a second. */
 const CLOCK = 72
 /** What `subarray` makes. */
@@ -117,8 +117,8 @@ describe('what V8 allocates for frames', {
   const cases: readonly (readonly [name: string, max: number, () => Buffer])[] = [
     ['PING', CLOCK, () => many(FRAMES, frame(PING, 0, 0, Buffer.alloc(8)))],
     ['PRIORITY', CLOCK, () => many(FRAMES, frame(PRIORITY, 0, 1, Buffer.alloc(5)))],
-    ['WINDOW_UPDATE', NOTHING, () => many(FRAMES, frame(WINDOW_UPDATE, 0, 1, SEVEN))],
-    ['DATA of one stream', NOTHING, () => many(FRAMES, frame(DATA, 0, 1, body))],
+    ['WINDOW_UPDATE', NEGLIGIBLE, () => many(FRAMES, frame(WINDOW_UPDATE, 0, 1, SEVEN))],
+    ['DATA of one stream', NEGLIGIBLE, () => many(FRAMES, frame(DATA, 0, 1, body))],
     [
       'DATA of two streams in turn: a view for each',
       VIEW,

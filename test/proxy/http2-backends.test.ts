@@ -31,7 +31,7 @@ const isEnded = (socket: Socket) => {
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: x.test\r\nconnection: close\r\n\r\n`
 
-type Answer = (request: Http2ServerRequest, response: Http2ServerResponse) => void
+type Handler = (request: Http2ServerRequest, response: Http2ServerResponse) => void
 
 for (const isTls of [false, true])
   describe(`a backend of HTTP/2, ${isTls ? 'by ALPN' : 'with prior knowledge'}`, {
@@ -40,10 +40,10 @@ for (const isTls of [false, true])
     const authority = isTls ? makeAuthority('backends') : undefined
     const pair = authority?.issue({ names: ['DNS:moved.fault.test', 'IP:127.0.0.1'] })
 
-    async function serve(answer: Answer, address = '127.0.0.1', port = 0) {
+    async function serve(handler: Handler, address = '127.0.0.1', port = 0) {
       const sessions = new Set<ServerHttp2Session>()
       const all: ServerHttp2Session[] = []
-      const server = pair === undefined ? createServer(answer) : createSecureServer(pair, answer)
+      const server = pair === undefined ? createServer(handler) : createSecureServer(pair, handler)
       server.on('session', (session) => {
         sessions.add(session)
         all.push(session)
@@ -109,11 +109,11 @@ for (const isTls of [false, true])
 
     it('is checked in HTTP/1.1 on a port of its own', async () => {
       const seen: string[] = []
-      const answer = (request: IncomingMessage, response: ServerResponse) => {
+      const handler = (request: IncomingMessage, response: ServerResponse) => {
         seen.push(`${request.httpVersion} ${request.url}`)
         response.end('ok')
       }
-      const checked = pair === undefined ? createHttp1(answer) : createHttps(pair, answer)
+      const checked = pair === undefined ? createHttp1(handler) : createHttps(pair, handler)
       const port = await listen(checked)
       opened.push(() => {
         checked.closeAllConnections()

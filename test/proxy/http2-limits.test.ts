@@ -24,7 +24,7 @@ import { until } from './whole-gateway.ts'
 const opened: { close: () => unknown }[] = []
 after(() => opened.forEach((own) => void own.close()))
 
-async function start(limits: Http2GatewayOptions['limits'] = {}, answer = 'hello') {
+async function start(limits: Http2GatewayOptions['limits'] = {}, body = 'hello') {
   const seen: string[] = []
   const peer = await startPeer('h1', (request, response) => {
     // The id is the gateway's own; all else came from the client.
@@ -32,7 +32,7 @@ async function start(limits: Http2GatewayOptions['limits'] = {}, answer = 'hello
     seen.push(`${request.method} ${request.url} ${JSON.stringify(headers)}`)
     request.on('error', () => {})
     request.resume()
-    if (answer !== '') response.end(answer)
+    if (body !== '') response.end(body)
   })
   const gateway = await startHttp2Gateway({ upstream: peer.port, speaks: 'h1', limits })
   opened.push(gateway, peer)
@@ -159,13 +159,13 @@ describe('floods end the connection, and nobody else is the worse for it', () =>
     opened.push(gateway, peer)
     const session = sessionTo(gateway)
     const stream = session.request({ ':path': '/', ':method': 'POST' })
-    const answer = once(stream, 'response')
+    const response = once(stream, 'response')
     for (let i = 0; i < 3_000; i++) {
       stream.write('x')
       if (i % 300 === 0) await wait(100)
     }
     stream.end()
-    const [headers] = await answer
+    const [headers] = await response
     assert.equal(headers[':status'], 200)
     await once(stream.resume(), 'end')
     assert.equal(session.destroyed, false)
@@ -190,8 +190,8 @@ describe('limits of one connection', () => {
     it(`${name}: ${status}`, async () => {
       const { gateway } = await start()
       const list = Array.from({ length: fields }, (_, i) => [`x-${i}`, 'v'] as const)
-      const answer = await askHttp2(sessionTo(gateway), { headers: Object.fromEntries(list) })
-      assert.equal(answer.status, status)
+      const response = await askHttp2(sessionTo(gateway), { headers: Object.fromEntries(list) })
+      assert.equal(response.status, status)
     })
   }
 
@@ -232,7 +232,7 @@ describe('limits of one connection', () => {
     assert.equal(gateway.counts.get('no-preface'), 1)
   })
 
-  it('a client that no longer answers is let go', async () => {
+  it('a client that no longer responds is disconnected', async () => {
     const { gateway } = await start({ pingInterval: 300, pingTimeout: 500 }, '')
     const socket = await rawHttp2(gateway.port)
     socket.write(frame(HEADERS, END_HEADERS | END_STREAM, 1, fieldBlock(HEAD)))
@@ -318,7 +318,7 @@ describe('what must not reach an upstream of HTTP/1.1', () => {
       socket.write(frame(HEADERS, END_HEADERS | END_STREAM, 1, fieldBlock(fields)))
       const responses = await frames
       assert.deepEqual(seen, [])
-      // Either the protocol itself refuses it, or our reader answers with a status.
+      // Either the protocol itself refuses it, or our reader responds with a status.
       assert.match(String(responses), /reset|goaway|headers 1/)
     })
   }

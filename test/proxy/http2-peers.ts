@@ -10,7 +10,7 @@ import type { Server } from 'node:net'
 import { listen } from './harness.ts'
 import type { Version } from './http2-gateway.ts'
 
-export type Answering = (
+export type Handler = (
   request: IncomingMessage | Http2ServerRequest,
   response: ServerResponse & Http2ServerResponse,
 ) => void
@@ -21,11 +21,11 @@ export interface Peer {
 }
 
 /** A server of either version, so that both can be asked the same. */
-export async function startPeer(version: Version, answer: Answering): Promise<Peer> {
+export async function startPeer(version: Version, handler: Handler): Promise<Peer> {
   const server =
     version === 'h1'
-      ? createServer(answer as never)
-      : createHttp2Server({ settings: { maxConcurrentStreams: 2_000 } }, answer as never)
+      ? createServer(handler as never)
+      : createHttp2Server({ settings: { maxConcurrentStreams: 2_000 } }, handler as never)
   const sessions = new Set<{ destroy(): void }>()
   server.on('session', (session: { destroy(): void }) => sessions.add(session))
   server.on('connection', (socket: { destroy(): void }) => sessions.add(socket))
@@ -37,7 +37,7 @@ export async function startPeer(version: Version, answer: Answering): Promise<Pe
   return { port, close }
 }
 
-export interface Answer {
+export interface PeerResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, unknown>>
   readonly body: Buffer
@@ -54,7 +54,7 @@ export interface Ask {
 
 /** A client of either version. */
 export interface Client {
-  ask(ask: Ask): Promise<Answer>
+  ask(ask: Ask): Promise<PeerResponse>
   close(): void
 }
 
@@ -66,7 +66,7 @@ export function clientOf(version: Version, port: number): Client {
 
 function http1Client(port: number): Client {
   const ask = ({ method = 'GET', path = '/', headers = {}, body, trailers }: Ask) =>
-    new Promise<Answer>((resolve, reject) => {
+    new Promise<PeerResponse>((resolve, reject) => {
       const length = body !== undefined && trailers === undefined ? body.length : undefined
       const own = request({
         host: '127.0.0.1',
@@ -101,9 +101,9 @@ export function http2Client(session: ClientHttp2Session): Client {
   return { ask: (own) => askHttp2(session, own), close: () => session.destroy() }
 }
 
-export function askHttp2(session: ClientHttp2Session, own: Ask): Promise<Answer> {
+export function askHttp2(session: ClientHttp2Session, own: Ask): Promise<PeerResponse> {
   const { method = 'GET', path = '/', headers = {}, body, trailers } = own
-  return new Promise<Answer>((resolve, reject) => {
+  return new Promise<PeerResponse>((resolve, reject) => {
     const stream = session.request(
       { ':method': method, ':path': path, ...headers },
       { endStream: body === undefined, waitForTrailers: trailers !== undefined },

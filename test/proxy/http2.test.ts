@@ -18,7 +18,7 @@ import {
   startHttp2Gateway,
   type Version,
 } from './http2-gateway.ts'
-import { type Answering, clientOf, startPeer } from './http2-peers.ts'
+import { clientOf, type Handler, startPeer } from './http2-peers.ts'
 import { until } from './whole-gateway.ts'
 
 const opened: { close: () => unknown }[] = []
@@ -27,10 +27,10 @@ after(() => opened.forEach((own) => void own.close()))
 async function between(
   down: Version,
   up: Version,
-  answer: Answering,
+  handler: Handler,
   options: Partial<Http2GatewayOptions> = {},
 ) {
-  const peer = await startPeer(up, answer)
+  const peer = await startPeer(up, handler)
   const gateway = await startHttp2Gateway({ upstream: peer.port, speaks: up, ...options })
   const client = clientOf(down, gateway.port)
   opened.push(client, gateway, peer)
@@ -53,14 +53,14 @@ for (const [down, up] of COMBINATIONS) {
     for (const size of SIZES) {
       it(`${size} bytes go up and come down as they are`, async () => {
         const { client, gateway } = await between(down, up, (request, response) => {
-          response.writeHead(200, { 'x-answer': 'yes' })
+          response.writeHead(200, { 'x-response': 'yes' })
           request.pipe(response)
         })
         const body = randomBytes(size)
-        const answer = await client.ask({ method: 'POST', path: '/a?b', body })
-        assert.equal(answer.status, 200)
-        assert.equal(answer.headers['x-answer'], 'yes')
-        assert.equal(digest(answer.body), digest(body))
+        const response = await client.ask({ method: 'POST', path: '/a?b', body })
+        assert.equal(response.status, 200)
+        assert.equal(response.headers['x-response'], 'yes')
+        assert.equal(digest(response.body), digest(body))
         await eventually(() => gateway.runs.length === 1)
         assert.equal(gateway.runs[0]?.exchange.status, 200)
       })
@@ -76,14 +76,14 @@ for (const [down, up] of COMBINATIONS) {
           response.end()
         })
       })
-      const answer = await client.ask({
+      const response = await client.ask({
         method: 'POST',
         body: Buffer.from('body'),
         headers: { te: 'trailers', trailer: 'x-before', ...(down === 'h1' ? HOP_TE : {}) },
         trailers: { 'x-before': '42' },
       })
-      assert.equal(answer.body.toString(), 'body')
-      assert.equal(answer.trailers['x-after'], '42')
+      assert.equal(response.body.toString(), 'body')
+      assert.equal(response.trailers['x-after'], '42')
     })
 
     for (const [method, status, length] of [
@@ -91,15 +91,15 @@ for (const [down, up] of COMBINATIONS) {
       ['GET', 204, undefined],
       ['GET', 304, undefined],
     ] as const) {
-      it(`${method} answered ${status} has no body`, async () => {
+      it(`${method} with ${status} has no body`, async () => {
         const { client } = await between(down, up, (_, response) => {
           response.writeHead(status, status === 200 ? { 'content-length': '5' } : {})
           response.end()
         })
-        const answer = await client.ask({ method })
-        assert.equal(answer.status, status)
-        assert.equal(answer.headers['content-length'], length)
-        assert.equal(answer.body.length, 0)
+        const response = await client.ask({ method })
+        assert.equal(response.status, status)
+        assert.equal(response.headers['content-length'], length)
+        assert.equal(response.body.length, 0)
       })
     }
 
@@ -148,15 +148,15 @@ for (const [down, up] of COMBINATIONS) {
         down,
         up,
         (request, response) => {
-          waiting.push(() => response.end(`answer to ${request.url}`))
-          if (waiting.length === 1_000) for (const answer of waiting) answer()
+          waiting.push(() => response.end(`response to ${request.url}`))
+          if (waiting.length === 1_000) for (const respond of waiting) respond()
         },
         { limits: { streams: 1_000 } },
       )
       const responses = await Promise.all(
         Array.from({ length: 1_000 }, (_, i) => client.ask({ path: `/${i}` })),
       )
-      responses.forEach(({ body }, i) => void assert.equal(body.toString(), `answer to /${i}`))
+      responses.forEach(({ body }, i) => void assert.equal(body.toString(), `response to /${i}`))
       await eventually(() => gateway.runs.length === 1_000)
     })
 
@@ -289,10 +289,10 @@ describe('what only one side knows', () => {
     const { client } = await between('h2', 'h1', (request, response) =>
       response.end(JSON.stringify(request.rawHeaders)),
     )
-    const answer = await client.ask({
+    const response = await client.ask({
       headers: { ':authority': 'Example.com:81', cookie: 'a=1; b=2', te: 'trailers', 'x-a': '1' },
     })
-    const raw: string[] = JSON.parse(String(answer.body))
+    const raw: string[] = JSON.parse(String(response.body))
     const all = Object.fromEntries(raw.flatMap((name, i) => (i % 2 ? [] : [[name, raw[i + 1]]])))
     const { 'x-request-id': id, ...fields } = all
     assert.ok(id)

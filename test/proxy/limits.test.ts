@@ -14,16 +14,16 @@ describe('limits', () => {
   let gateway: WholeGateway
   let port: number
   /** Bytes of bodies that the backend got, by the id of the request. */
-  const got: { whole: boolean; octets: number }[] = []
+  const got: { whole: boolean; byteCount: number }[] = []
 
   before(async () => {
     backend = createServer((request, response) => {
-      const own = { whole: false, octets: 0 }
+      const own = { whole: false, byteCount: 0 }
       got.push(own)
-      request.on('data', (bytes) => (own.octets += bytes.length))
+      request.on('data', (bytes) => (own.byteCount += bytes.length))
       request.on('end', () => {
         own.whole = true
-        if (request.url !== '/held') response.end(`${own.octets} bytes`)
+        if (request.url !== '/held') response.end(`${own.byteCount} bytes`)
       })
       request.on('error', () => {})
     })
@@ -116,7 +116,7 @@ ${policies}  backends: [{ host: 127.0.0.1:${upstream} }]
       assert.match(await exchange(port, post('evil')), / 403 /)
       assert.match(await exchange(port, post(`${'x'.repeat(1000)}evil`)), / 413 /)
       assert.deepEqual(
-        got.map(({ octets }) => octets),
+        got.map(({ byteCount }) => byteCount),
         [4],
       )
       const line = await lastLine('/a')
@@ -153,8 +153,8 @@ ${policies}  backends: [{ host: 127.0.0.1:${upstream} }]
         const session = connectHttp2(`http://127.0.0.1:${port}`)
         session.on('error', () => {})
         const own = { method: 'POST', path: '/a', body: Buffer.alloc(200_000) }
-        const answer = await askHttp2(session, { ...own, headers })
-        assert.equal(answer.status, 413)
+        const response = await askHttp2(session, { ...own, headers })
+        assert.equal(response.status, 413)
         assert.ok(got.every(({ whole }) => !whole))
         const next = await askHttp2(session, { ...own, path: '/b', body: Buffer.alloc(100_000) })
         assert.deepEqual([next.status, String(next.body)], [200, '100000 bytes'])
@@ -235,15 +235,15 @@ routes:
     const get = 'GET /a HTTP/1.1\r\nhost: x\r\n\r\n'
     const first = exchange(own, get, 'done')
     await until('the first one to be under way', () => held.length === 1)
-    const answers = [exchange(own, get, /done|request /), exchange(own, get, /done|request /)]
-    const refused = await Promise.race(answers)
+    const responses = [exchange(own, get, /done|request /), exchange(own, get, /done|request /)]
+    const refused = await Promise.race(responses)
     assert.match(refused, /^HTTP\/1.1 503 /)
     assert.match(refused, /^retry-after: 1\r$/m)
     assert.equal(busy.lines.at(-1)?.['reason'], 'overload')
     held[0]?.end('done')
     await until('the one that waited', () => held.length === 2)
     held[1]?.end('done')
-    await Promise.all([first, ...answers])
+    await Promise.all([first, ...responses])
     await busy.stop()
     slow.close()
   })

@@ -46,7 +46,7 @@ function recordsIn(bodies: readonly Buffer[]) {
 
 let collector: Server
 let backend: Awaited<ReturnType<typeof startBackend>>
-let answer = 200
+let status = 200
 const bodies: Buffer[] = []
 const asked: string[] = []
 
@@ -84,8 +84,8 @@ describe('the access log by OTLP', () => {
       request.on('end', () => {
         const { url, headers } = request
         asked.push(`${url} ${headers['content-type']} ${headers['x-token']}`)
-        if (answer === 200) bodies.push(Buffer.concat(chunks))
-        response.writeHead(answer).end()
+        if (status === 200) bodies.push(Buffer.concat(chunks))
+        response.writeHead(status).end()
       })
     })
     await new Promise<void>((done) => collector.listen(0, '127.0.0.1', done))
@@ -101,7 +101,7 @@ describe('the access log by OTLP', () => {
   beforeEach(() => {
     bodies.length = 0
     asked.length = 0
-    answer = 200
+    status = 200
   })
 
   const otlp = (more: object = {}) => ({
@@ -209,7 +209,7 @@ describe('the access log by OTLP', () => {
   })
 
   it('loses records without any request failing, and says so', async () => {
-    answer = 400
+    status = 400
     const gateway = await start({ otlp: otlp() })
     assert.equal(await get(gateway, '/a'), 200)
     await gateway.stop()

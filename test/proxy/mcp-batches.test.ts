@@ -162,7 +162,7 @@ describe('batches of MCP', () => {
     }
 
     for (const path of ['/json', '/streaming']) {
-      it(`are answered one by one: ${path}`, async () => {
+      it(`get responses one by one: ${path}`, async () => {
         const stream = await session(path)
         const batch = [call(1, 'echo'), NOTE, call('two', 'find'), call(3, 'echo')]
         assert.equal((await post(stream.address, batch)).status, 202)

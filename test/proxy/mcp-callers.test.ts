@@ -97,12 +97,12 @@ describe('callers of MCP servers', () => {
           call.messages.some(({ method }) => method === 'sampling/createMessage'),
         )
         const { id } = call.messages.find((one) => one.method !== undefined) ?? assert.fail()
-        const answer = (text: string) => ({
+        const response = (text: string) => ({
           id,
           result: { role: 'assistant', model: 'm', content: { type: 'text', text } },
         })
-        for (const other of others) await (await other.send(answer('FORGED'))).text()
-        await (await ann.send(answer('of ann'))).text()
+        for (const other of others) await (await other.send(response('FORGED'))).text()
+        await (await ann.send(response('of ann'))).text()
         await call.over
         const text = JSON.stringify(call.messages.at(-1))
         assert.match(text, /of ann/)
@@ -171,7 +171,7 @@ describe('callers of MCP servers', () => {
     const foreign = await call(KEYS.bob, { inputResponses, requestState })
     assert.equal(foreign.error?.code, -32602)
     assert.equal(states.length, asked, 'the server was not asked')
-    const ownAnswer = await call(KEYS.ann, { inputResponses, requestState })
-    assert.match(JSON.stringify(ownAnswer.result), /state of ann/)
+    const ownResponse = await call(KEYS.ann, { inputResponses, requestState })
+    assert.match(JSON.stringify(ownResponse.result), /state of ann/)
   })
 })

@@ -63,8 +63,8 @@ function tools(server: McpServer): void {
         maxTokens: 100,
       }
       const request = { method: 'sampling/createMessage' as const, params }
-      const answer = await extra.sendRequest(request, CreateMessageResultSchema)
-      return { content: [text(`LLM response: ${JSON.stringify(answer.content)}`)] }
+      const response = await extra.sendRequest(request, CreateMessageResultSchema)
+      return { content: [text(`LLM response: ${JSON.stringify(response.content)}`)] }
     },
   )
   const elicits = (name: string, properties: object) =>
@@ -74,8 +74,8 @@ function tools(server: McpServer): void {
       async ({ message = 'Please review' }, extra) => {
         const requestedSchema = { type: 'object', properties, required: [] }
         const request = { method: 'elicitation/create', params: { message, requestedSchema } }
-        const answer = await extra.sendRequest(request as never, ElicitResultSchema)
-        return { content: [text(`User response: ${JSON.stringify(answer)}`)] }
+        const response = await extra.sendRequest(request as never, ElicitResultSchema)
+        return { content: [text(`User response: ${JSON.stringify(response)}`)] }
       },
     )
   elicits('test_elicitation', { username: { type: 'string' }, email: { type: 'string' } })

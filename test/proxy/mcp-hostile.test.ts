@@ -70,7 +70,7 @@ describe('MCP servers that misbehave', () => {
   }
   const list = () => ask('POST', { id: 1, method: 'tools/list' })
 
-  for (const [name, answer] of [
+  for (const [name, reply] of [
     ['JSON', json(JSON.stringify(response))],
     ['a stream, byte by byte', stream(`data: ${JSON.stringify(response)}\r\n\r\n`)],
     [
@@ -95,7 +95,7 @@ describe('MCP servers that misbehave', () => {
     ['a text', json('secret')],
   ] as const) {
     it(`never show what is hidden: ${name}`, async () => {
-      say = answer
+      say = reply
       const { text } = await list()
       assert.doesNotMatch(text, /secret|s\\u0065cret/)
     })

@@ -122,10 +122,10 @@ async function post(method: string, params: object, headers: Record<string, stri
   })
   const text = await response.text()
   const data = text.startsWith('{') ? text : (/^data: (.*)$/m.exec(text)?.[1] ?? '{}')
-  return { status: response.status, body: JSON.parse(data) as Answer }
+  return { status: response.status, body: JSON.parse(data) as McpResponse }
 }
 
-interface Answer {
+interface McpResponse {
   readonly result?: Readonly<Record<string, unknown>>
   readonly error?: { readonly code: number; readonly message: string }
 }

@@ -132,7 +132,7 @@ export function makeServer({
     return text('done')
   })
   server.registerTool('sample', { description: 'Asks the model of the client' }, async (extra) => {
-    const answer = await extra.sendRequest(
+    const response = await extra.sendRequest(
       {
         method: 'sampling/createMessage',
         params: {
@@ -142,14 +142,14 @@ export function makeServer({
       },
       CreateMessageResultSchema,
     )
-    return text(`${name} sampled ${JSON.stringify(answer.content)}`)
+    return text(`${name} sampled ${JSON.stringify(response.content)}`)
   })
   server.registerTool('roots', { description: 'Asks for roots' }, async (extra) => {
     const { roots } = await extra.sendRequest({ method: 'roots/list' }, ListRootsResultSchema)
     return text(`${name}: ${roots.map(({ uri }) => uri).join()}`)
   })
   server.registerTool('elicit', { description: 'Asks the user' }, async (extra) => {
-    const answer = await extra.sendRequest(
+    const response = await extra.sendRequest(
       {
         method: 'elicitation/create',
         params: {
@@ -159,7 +159,7 @@ export function makeServer({
       },
       ElicitResultSchema,
     )
-    return text(`${name}: ${answer.action} ${JSON.stringify(answer.content)}`)
+    return text(`${name}: ${response.action} ${JSON.stringify(response.content)}`)
   })
   server.registerTool('log', { description: 'Logs' }, async (extra) => {
     await extra.sendNotification({

@@ -277,7 +277,7 @@ describe('rules about MCP', () => {
     assert.equal(record?.stage, 'mcp')
   })
 
-  it('answer a denied tool as one that does not exist', async () => {
+  it('respond to a denied tool as to one that does not exist', async () => {
     await serve({ policies: rules({ deny: "mcp.tool.name == 'delete'" }) })
     const client = await connect()
     const session = (client.transport as StreamableHTTPClientTransport).sessionId ?? ''

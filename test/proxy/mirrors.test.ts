@@ -18,7 +18,7 @@ describe('a mirror', () => {
   })
   after(() => gateway?.stop())
 
-  /** Answers the port of the gateway. */
+  /** Returns the port of the gateway. */
   async function start(upstream: number, mirror: RawUpstream, policies = ''): Promise<number> {
     const port = await free()
     opened.push(mirror)

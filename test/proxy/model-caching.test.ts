@@ -82,7 +82,7 @@ const WHOLE = {
 describe('marks for what providers keep of prompts', () => {
   before(async () => {
     vendor = await startProvider('vendor')
-    vendor.answer = ({ url = '' }, response) => {
+    vendor.respondWith = ({ url = '' }, response) => {
       const [, kind = ''] = /\/(messages|converse|chat)\b/.exec(url) ?? []
       const body = WHOLE[kind as keyof typeof WHOLE] ?? { input_tokens: 1 }
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))

@@ -66,12 +66,12 @@ interface Sent {
 
 async function call(body: object | string, { path, headers = {} }: Sent = {}) {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
-  const answer = await fetch(`http://127.0.0.1:${port}${path ?? '/v1/chat/completions'}`, {
+  const response = await fetch(`http://127.0.0.1:${port}${path ?? '/v1/chat/completions'}`, {
     method: 'POST',
     body: text,
     headers: { 'content-type': 'application/json', ...headers },
   })
-  return { status: answer.status, headers: answer.headers, text: await answer.text() }
+  return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
 const message = (body: object | string, headers = {}) =>
@@ -133,18 +133,18 @@ describe('calls to models', () => {
     it('never hold back what came of a stream', async () => {
       await serve(configOf(openAiOnly()))
       const first = ': a comment\n\ndata: {"id":"1","choices":[{"delta":{"content":"a"}}]}\n\n'
-      const serveAll = openai.answer
+      const serveAll = openai.respondWith
       let finish = () => {}
-      openai.answer = (_, response) => {
+      openai.respondWith = (_, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
         response.write(first)
         finish = () => response.end('data: [DONE]\n\n')
       }
-      const answer = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+      const response = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
         method: 'POST',
         body: JSON.stringify({ ...CHAT, stream: true }),
       })
-      const reader = (answer.body as ReadableStream<Uint8Array>).getReader()
+      const reader = (response.body as ReadableStream<Uint8Array>).getReader()
       let seen = ''
       while (seen.length < first.length) {
         const { value } = await reader.read()
@@ -152,7 +152,7 @@ describe('calls to models', () => {
       }
       assert.equal(seen, first)
       finish()
-      openai.answer = serveAll
+      openai.respondWith = serveAll
       await reader.cancel()
     })
 

@@ -26,7 +26,7 @@ async function serve(
     ['openai', provider('gpt', 'openAI', openai.port, own)],
     ['anthropic', provider('claude', 'anthropic', anthropic.port, own)],
     ['gemini', provider('gemini', 'gemini', other.port, own)],
-    ['responses', provider('answers', 'openAI', other.port, own)],
+    ['responses', provider('responses', 'openAI', other.port, own)],
   ] as const
   const text = JSON.stringify({
     gateways: { default: { port } },
@@ -76,7 +76,7 @@ describe('what the configuration changes in calls to models', () => {
     openai = await startModelProvider('openai')
     anthropic = await startModelProvider('anthropic')
     other = await startProvider('other')
-    other.answer = (_, response) => {
+    other.respondWith = (_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
     }
     port = await freePort()
@@ -224,7 +224,7 @@ describe('what the configuration changes in calls to models', () => {
       await serve({ own: prompts([system('first')]) })
       await call('responses', '/v1/embeddings', { model: 'm', input: 'hello' })
       assert.deepEqual(sent(other), { model: 'm', input: 'hello' })
-      anthropic.answer = other.answer
+      anthropic.respondWith = other.respondWith
       await call('anthropic', '/v1/messages/count_tokens', chat())
       assert.deepEqual(sent(anthropic).system, [{ type: 'text', text: 'first' }])
     })

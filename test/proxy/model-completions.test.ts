@@ -119,7 +119,7 @@ const ADD = { said: 'llm.completion', times: 'size(llm.completion)' }
 describe('llm.completion', () => {
   before(async () => {
     vendor = await startProvider('vendor')
-    vendor.answer = ({ url = '' }, response) => {
+    vendor.respondWith = ({ url = '' }, response) => {
       const [, kind = ''] = /\/(messages|converse|chat)\b/.exec(url) ?? []
       const isStream = /"stream":\s*true/.test(vendor.arrived.at(-1)?.body ?? '')
       if (!isStream && !url.endsWith('-stream')) {
@@ -184,21 +184,21 @@ describe('llm.completion', () => {
 
   it('is cut where it is long, and is nothing where nothing was written', async () => {
     const { messages = {} } = WHOLE
-    const write = vendor.answer
-    const answering = (text: string) => {
-      vendor.answer = (_, response) => {
+    const write = vendor.respondWith
+    const responding = (text: string) => {
+      vendor.respondWith = (_, response) => {
         const body = { ...messages, content: [{ type: 'text', text }] }
         response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
       }
     }
     await serve({ length: 'size(llm.completion[0])', said: 'llm.completion' })
-    answering('é'.repeat(300_000))
+    responding('é'.repeat(300_000))
     assert.equal((await logged(MESSAGES, 'claude-x')).line.length, 262_144)
-    answering('')
+    responding('')
     assert.equal((await logged(MESSAGES, 'claude-x')).line.said, undefined)
-    vendor.answer = 500
+    vendor.respondWith = 500
     assert.equal((await logged(MESSAGES, 'claude-x')).line.said, undefined)
-    vendor.answer = write
+    vendor.respondWith = write
   })
 
   it('is not kept unless an expression reads it', async () => {

@@ -108,12 +108,12 @@ describe('providers at fault', () => {
       '<html>',
       '',
     ]) {
-      const usual = anthropic.answer
-      anthropic.answer = (_, response) => {
+      const usual = anthropic.respondWith
+      anthropic.respondWith = (_, response) => {
         response.writeHead(200, { 'content-type': 'application/json' }).end(body)
       }
       const { status, text } = await call('claude-x')
-      anthropic.answer = usual
+      anthropic.respondWith = usual
       assert.equal(status, 502, body)
       assert.equal(typeof JSON.parse(text).error.message, 'string')
     }
@@ -160,9 +160,9 @@ describe('providers at fault', () => {
   })
 
   it('streams on over a reload, by the configuration that it began with', async () => {
-    const usual = openai.answer
+    const usual = openai.respondWith
     const begun = Promise.withResolvers<() => void>()
-    openai.answer = (_, response) => {
+    openai.respondWith = (_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write(chunk('before '))
       begun.resolve(() => response.end(chunk('after') + STOP))
@@ -173,7 +173,7 @@ describe('providers at fault', () => {
     assert.equal((await call('gpt-x')).status, 403)
     release()
     assert.equal(heard((await pending).text), 'before after')
-    openai.answer = usual
+    openai.respondWith = usual
     await gateway.apply(config())
     assert.equal((await call('gpt-x')).status, 200)
   })

@@ -60,7 +60,7 @@ async function post(
 }
 
 function respond(provider: Provider) {
-  provider.answer = (_, response) =>
+  provider.respondWith = (_, response) =>
     response
       .writeHead(200, { 'content-type': 'application/json' })
       .end(JSON.stringify({ text: 'hello', data: [{ b64_json: 'AA==' }] }))

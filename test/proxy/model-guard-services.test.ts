@@ -42,7 +42,7 @@ async function call(content: string, more: object = {}) {
 const json = (body: string) => JSON.parse(Buffer.from(body, 'latin1').toString('utf8'))
 const asked = () => service.arrived.map(({ url, body }) => [url, json(body)] as const)
 const says = (said: object | string, status = 200) => {
-  service.answer = (_, response) => {
+  service.respondWith = (_, response) => {
     response.writeHead(status).end(typeof said === 'string' ? said : JSON.stringify(said))
   }
 }
@@ -198,7 +198,7 @@ describe('guards that are services of vendors', () => {
 
     it('sees all of a long text, in pieces that overlap', async () => {
       await serve({ request: [guard()] })
-      service.answer = (_, response) => {
+      service.respondWith = (_, response) => {
         const { text } = json(service.arrived.at(-1)?.body ?? '')
         assert.ok([...text].length <= 10_000)
         response.end(JSON.stringify(analysis(text.includes('the end') ? 6 : 0)))

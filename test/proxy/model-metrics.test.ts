@@ -23,13 +23,13 @@ function sections(config: object): string {
 }
 
 async function message(body: object): Promise<number> {
-  const answer = await fetch(`http://127.0.0.1:${port}/v1/messages`, {
+  const response = await fetch(`http://127.0.0.1:${port}/v1/messages`, {
     method: 'POST',
     body: JSON.stringify(body),
     headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
   })
-  await answer.text()
-  return answer.status
+  await response.text()
+  return response.status
 }
 
 interface Served {

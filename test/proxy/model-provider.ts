@@ -55,7 +55,7 @@ export async function startModelProvider(
     if (behaviour.waits === undefined) respond()
     else void behaviour.waits.then(respond)
   }
-  provider.answer = serve
+  provider.respondWith = serve
   return provider
 }
 

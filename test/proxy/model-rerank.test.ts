@@ -38,7 +38,7 @@ async function rerank(path: string, body: object = BODY) {
 describe('calls that rerank documents', () => {
   before(async () => {
     vendor = await startProvider('vendor')
-    vendor.answer = (_, response) => {
+    vendor.respondWith = (_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(COHERE))
     }
     port = await freePort()

@@ -34,7 +34,7 @@ interface Says {
 }
 
 function say(provider: Provider, body: string, { type, headers, size = 0, dies }: Says = {}) {
-  provider.answer = async (_, response) => {
+  provider.respondWith = async (_, response) => {
     response.writeHead(200, { 'content-type': type ?? 'application/json', ...headers })
     response.flushHeaders()
     await new Promise((done) => setTimeout(done, 5))
@@ -192,7 +192,7 @@ describe('an error of a provider with status 200', () => {
       'data: {"id":"c","object":"chat.completion.chunk"',
     ]) {
       let open: (() => void) | undefined
-      one.answer = (_, response) => {
+      one.respondWith = (_, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
         response.write(begun)
         open = () => response.end()

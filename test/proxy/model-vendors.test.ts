@@ -158,7 +158,7 @@ describe('vendors', () => {
   before(async () => {
     for (const vendor of VENDORS) {
       const provider = await startProvider(vendor.name)
-      provider.answer = (_: IncomingMessage, response: ServerResponse) => {
+      provider.respondWith = (_: IncomingMessage, response: ServerResponse) => {
         const arrived = provider.arrived.at(-1) as Arrived
         const problem = isBusy ? '429 busy' : problemOf(vendor, arrived)
         if (problem === undefined) {

@@ -46,7 +46,7 @@ const user = (content: unknown) => ({ messages: [{ role: 'user', content }] })
 
 /** What the webhook says, whatever it is sent; an object is its JSON. */
 function says(said: object | string | Buffer, status = 200): void {
-  hook.answer = (_, response) => {
+  hook.respondWith = (_, response) => {
     const isRaw = typeof said === 'string' || Buffer.isBuffer(said)
     response.writeHead(status, { 'content-type': 'application/json' })
     response.end(isRaw ? said : JSON.stringify(said))
@@ -55,7 +55,7 @@ function says(said: object | string | Buffer, status = 200): void {
 
 /** Each text becomes what this makes of it. */
 function masks(change: (text: string) => string): void {
-  hook.answer = (request, response) => {
+  hook.respondWith = (request, response) => {
     const { body } = json(hook.arrived.at(-1)?.body ?? '{}')
     const message = ({ role, content }: { role: string; content: string }) => ({
       role,
@@ -162,7 +162,7 @@ describe('guards that are services', () => {
       const regex = { regex: { rules: [{ builtin: 'email' }] } }
       const late = { regex: { action: 'Reject', rules: [{ pattern: 'from the hook' }] } }
       await serve({ request: [regex, webhook({ path: '/v1/guards' }), late] })
-      hook.answer = (_, response) => {
+      hook.respondWith = (_, response) => {
         const messages = [{ role: 'user', content: 'from the hook' }]
         response.end(JSON.stringify({ action: { body: { messages } } }))
       }
@@ -231,7 +231,7 @@ describe('guards that are services', () => {
       await serve({ request: [webhook({}, NOBODY.port)] })
       assert.equal((await call(user('hello'))).status, 503)
       await serve({ request: [webhook({ timeout: '50ms' })] })
-      hook.answer = () => {}
+      hook.respondWith = () => {}
       assert.equal((await call(user('hello'))).status, 503)
       assert.equal(openai.arrived.length, 0)
     })
@@ -274,7 +274,7 @@ describe('guards that are services', () => {
       await serve({ response: [webhook()] })
       let release = () => {}
       const asked = new Promise<void>((done) => {
-        hook.answer = (_, response) => {
+        hook.respondWith = (_, response) => {
           release = () => response.end(JSON.stringify(PASS))
           done()
         }

@@ -120,10 +120,10 @@ async function start(frontend: string): Promise<Started & { readonly port: numbe
   }
   await apply(model)
   const ask = async (path: string, init: RequestInit) => {
-    const answer = await fetch(`http://127.0.0.1:${port}${path}`, init)
-    await answer.text()
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, init)
+    await response.text()
     await wait(5)
-    return answer
+    return response
   }
   return {
     port,
@@ -234,10 +234,10 @@ describe('tracing', () => {
     resources: { deployment.environment: "'test'" }`),
     )
     await gateway.get('/busy', { traceparent: PARENT, tracestate: 'a=1', 'x-user': 'alice' })
-    const [refused, answered] = seen.slice(-2)
+    const [refused, served] = seen.slice(-2)
     assert.match(String(refused?.traceparent), /^00-4bf92f3577b34da6a3ce929d0e0e4736-\w{16}-01$/)
-    assert.notEqual(refused?.traceparent, answered?.traceparent, 'each attempt is a span')
-    assert.deepEqual([answered?.tracestate, answered?.['x-set']], ['a=1', 'yes'])
+    assert.notEqual(refused?.traceparent, served?.traceparent, 'each attempt is a span')
+    assert.deepEqual([served?.tracestate, served?.['x-set']], ['a=1', 'yes'])
     const [line] = gateway.lines
     assert.equal(line?.['trace.id'], '4bf92f3577b34da6a3ce929d0e0e4736')
     assert.equal(line?.['retry.attempt'], 1)
@@ -252,7 +252,7 @@ describe('tracing', () => {
     assert.equal(server?.attributes['portcullis.route'], 'all')
     const clients = spans.filter((span) => span !== server)
     assert.ok(clients.every(({ parentId }) => parentId === server?.spanId))
-    assert.ok(String(answered?.traceparent).includes(String(clients[1]?.spanId)))
+    assert.ok(String(served?.traceparent).includes(String(clients[1]?.spanId)))
     assert.ok(batches.some((batch) => batch.includes('deployment.environment')))
     assert.match(gateway.metrics(), /^portcullis_trace_spans_exported_total 3$/m)
   })

@@ -38,7 +38,7 @@ describe('what counts as a failure of an endpoint', () => {
   const ERROR = `unhealthyExpression: "response.headers['x'] == 'y'", `
   const AGAIN = ', policies: { retry: { backoff: 1ms, condition: "true" } }'
   for (const [what, suspect, expression, retry, max] of [
-    ['an answer that the expression calls one', response('sick', 200, 'X-Sick: 1'), SICK, '', 1],
+    ['a response that the expression calls one', response('sick', 200, 'X-Sick: 1'), SICK, '', 1],
     ['one that is tried again, too', response('sick', 200, 'X-Sick: 1'), SICK, AGAIN, 1],
     ['not one that it does not', response('sick', 200), SICK, '', 5],
     ['not a status that it does not name', response('sick', 500), NEVER, '', 5],

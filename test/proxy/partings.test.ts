@@ -35,12 +35,12 @@ describe('how connections of clients end', () => {
     const socket = connect(gateway.port, '127.0.0.1')
     socket.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
     await wait(3_000)
-    let octets = 0
+    let byteCount = 0
     socket.on('data', (bytes) => {
-      octets += bytes.length
+      byteCount += bytes.length
     })
     await once(socket, 'close')
-    assert.ok(octets > LARGE.length, `${octets} of ${LARGE.length}`)
+    assert.ok(byteCount > LARGE.length, `${byteCount} of ${LARGE.length}`)
   })
 
   it('a body that got a response early, and that never becomes whole, holds nothing', async () => {
@@ -80,7 +80,7 @@ describe('how connections of clients end', () => {
     socket.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${length}\r\n\r\n`)
     socket.write(Buffer.alloc(length))
     socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
-    await until('both answers', () => /413 Too Much[\s\S]+next$/.test(text), 8)
+    await until('both responses', () => /413 Too Much[\s\S]+next$/.test(text), 8)
     socket.destroy()
     await own.close()
     early.close()
@@ -97,7 +97,7 @@ describe('how connections of clients end', () => {
     socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 5000000\r\n\r\n')
     socket.write(Buffer.alloc(5_000_000))
     socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
-    await until('both answers', () => text.match(/HTTP\/1\.1 403 /g)?.length === 2, 8)
+    await until('both responses', () => text.match(/HTTP\/1\.1 403 /g)?.length === 2, 8)
     socket.destroy()
     await own.close()
   })
@@ -131,12 +131,12 @@ describe('how connections of clients end', () => {
     const socket = connect(own.port, '127.0.0.1')
     socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
     await wait(600)
-    let octets = 0
+    let byteCount = 0
     socket.on('data', (bytes) => {
-      octets += bytes.length
+      byteCount += bytes.length
     })
     await until('the end of the connection', () => own.open() === 0, 4)
-    assert.ok(octets > LARGE.length, `${octets} of ${LARGE.length}`)
+    assert.ok(byteCount > LARGE.length, `${byteCount} of ${LARGE.length}`)
     await own.close()
   })
 })

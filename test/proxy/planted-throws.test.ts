@@ -169,7 +169,7 @@ describe('a throw is the affair of one request', { skip: WITHOUT_OPENSSL }, () =
       response.end('served')
     })
     service = await startAuthorizationService()
-    service.answer = () => ({})
+    service.respondWith = () => ({})
     const own = await listen(backend)
     const [plain, secure, raw, named] = await Promise.all([free(), free(), free(), free()])
     ports = { plain, secure, raw, named }
@@ -336,8 +336,8 @@ routes:
     return statusOf(await exchange(port, bytes))
   }
 
-  function statusOf(answer: string): Seen {
-    return answer === '' ? 'closed' : Number(answer.slice('HTTP/1.1 '.length).slice(0, 3))
+  function statusOf(response: string): Seen {
+    return response === '' ? 'closed' : Number(response.slice('HTTP/1.1 '.length).slice(0, 3))
   }
 
   function askHttp2(path: string, isPost: boolean): Promise<Seen> {
@@ -367,7 +367,7 @@ routes:
       rejectUnauthorized: false,
       ALPNProtocols: ['http/1.1'],
     })
-    return answerOf(socket, 'GET / HTTP/1.1\r\nhost: a.test\r\nconnection: close\r\n\r\n')
+    return responseOf(socket, 'GET / HTTP/1.1\r\nhost: a.test\r\nconnection: close\r\n\r\n')
   }
 
   /** A ClientHello for a listener that passes TLS on: to a server of HTTP, which hangs up. */
@@ -382,13 +382,13 @@ routes:
     return isStream ? 200 : 'closed'
   }
 
-  function answerOf(socket: Socket, bytes: string): Promise<Seen> {
-    let answer = ''
+  function responseOf(socket: Socket, bytes: string): Promise<Seen> {
+    let response = ''
     socket.on('error', () => {})
     socket.on('data', (data) => {
-      answer += data.toString('latin1')
+      response += data.toString('latin1')
     })
     socket.write(bytes)
-    return new Promise((resolve) => socket.on('close', () => resolve(statusOf(answer))))
+    return new Promise((resolve) => socket.on('close', () => resolve(statusOf(response))))
   }
 })

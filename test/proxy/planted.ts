@@ -198,9 +198,9 @@ function tripping(inner: Step, kind: string, place: string): Step {
     trip(`${kind} at ${place}`)
     const outcome = inner(exchange)
     if (!(outcome instanceof Promise)) return outcome
-    return outcome.then((answer) => {
+    return outcome.then((response) => {
       trip(`${kind}, later`)
-      return answer
+      return response
     })
   }
 }

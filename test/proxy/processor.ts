@@ -38,7 +38,7 @@ export interface Service {
   /** Streams that are open. */
   open: number
   /** What it says to a message; undefined: nothing; `end`: it closes the stream. */
-  answer: (heard: Heard) => readonly object[] | 'end' | undefined
+  respondWith: (heard: Heard) => readonly object[] | 'end' | undefined
   close(): void
 }
 
@@ -48,7 +48,7 @@ export async function startProcessor(): Promise<Service> {
     port: 0,
     heard: [] as Heard[],
     open: 0,
-    answer: (): readonly object[] => [],
+    respondWith: (): readonly object[] => [],
     close: () => server.forceShutdown(),
   } as { port: number } & Service
   const process = (call: ServerDuplexStream<Message, object>) => {
@@ -56,7 +56,7 @@ export async function startProcessor(): Promise<Service> {
     call.on('data', (message: Message) => {
       const heard = read(message)
       service.heard.push(heard)
-      const said = service.answer(heard)
+      const said = service.respondWith(heard)
       if (said === 'end') call.end()
       else for (const one of said ?? []) call.write(one)
     })

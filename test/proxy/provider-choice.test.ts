@@ -68,10 +68,10 @@ describe('which provider serves a call', () => {
 
   it('is the one of a group that responds sooner, once both are known', async () => {
     await gateway.apply(config([[first.port, second.port]]))
-    const slow = first.answer as Exclude<ModelProvider['answer'], number>
-    first.answer = (...args) => void wait(300).then(() => slow(...args))
+    const slow = first.respondWith as Exclude<ModelProvider['respondWith'], number>
+    first.respondWith = (...args) => void wait(300).then(() => slow(...args))
     for (let count = 0; count < 12; count++) assert.equal((await call()).status, 200)
-    first.answer = slow
+    first.respondWith = slow
     // It was tried once, to know, and perhaps again as that fades.
     assert.ok(first.arrived.length <= 3, `${first.arrived.length} of 12 went to the slow one`)
   })

@@ -37,8 +37,8 @@ async function serve(text: string): Promise<Deciding> {
 
 async function ask(body?: string, headers: Readonly<Record<string, string>> = {}) {
   const init = body === undefined ? {} : { method: 'POST', body }
-  const answer = await fetch(`http://127.0.0.1:${port}/v1/models`, { headers, ...init })
-  return { status: answer.status, text: await answer.text() }
+  const response = await fetch(`http://127.0.0.1:${port}/v1/models`, { headers, ...init })
+  return { status: response.status, text: await response.text() }
 }
 
 const arrivals = () => [one, two, three].map(({ arrived }) => arrived.length)
@@ -91,12 +91,12 @@ describe('AI providers in turn', () => {
       const transformations = { conditional: [entry('first', 'a'), entry('second', 'b')] }
       const providers = [[provider('a', one)], [provider('b', two)]]
       await serve(aiConfig(port, providers, { backend: { transformations }, route: RETRY }))
-      one.answer = 503
-      const answer = await fetch(`http://127.0.0.1:${port}/v1/models`)
-      assert.equal(await answer.text(), 'two')
+      one.respondWith = 503
+      const response = await fetch(`http://127.0.0.1:${port}/v1/models`)
+      assert.equal(await response.text(), 'two')
       assert.equal(one.arrived[0]?.headers['x-for'], 'first')
       assert.equal(two.arrived[0]?.headers['x-for'], 'second')
-      assert.equal(answer.headers.get('x-from'), 'second')
+      assert.equal(response.headers.get('x-from'), 'second')
     })
 
     it('responds with 503 where all that may be asked are gone, though others are denied', async () => {
@@ -106,7 +106,7 @@ describe('AI providers in turn', () => {
     })
 
     it('after a response to try again after goes to another one, and not to who is denied', async () => {
-      one.answer = 429
+      one.respondWith = 429
       const groups = [
         [provider('a', one)],
         [provider('b', two, deny('true')), provider('c', three)],
@@ -118,8 +118,8 @@ describe('AI providers in turn', () => {
     })
 
     it('asks the same one again where there is no other', async () => {
-      one.answer = (_, response) => {
-        one.answer = 200
+      one.respondWith = (_, response) => {
+        one.respondWith = 200
         response.writeHead(503).end()
       }
       await serve(
@@ -130,14 +130,14 @@ describe('AI providers in turn', () => {
     })
 
     it('without a retry policy a response is passed on', async () => {
-      one.answer = 503
+      one.respondWith = 503
       await serve(aiConfig(port, [[provider('a', one)], [provider('b', two)]]))
       assert.equal((await ask('x')).status, 503)
       assert.deepEqual(arrivals(), [1, 0, 0])
     })
 
     it('takes no header of one provider to the next, traced or not', async () => {
-      one.answer = 503
+      one.respondWith = 503
       const key = (value: string) => ({ requestHeaders: { set: { 'x-key': value } } })
       const groups = [[provider('a', one, key('secret of a'))], [provider('b', two)]]
       const text = JSON.parse(aiConfig(port, groups, { route: RETRY }))
@@ -159,7 +159,7 @@ describe('AI providers in turn', () => {
   describe('health', () => {
     it('sends requests to the next group, and back to the first when it is well again', async () => {
       let isWell = true
-      one.answer = (request, response) => {
+      one.respondWith = (request, response) => {
         const status = request.url === '/health' && !isWell ? 500 : 200
         response.writeHead(status).end('one')
       }
@@ -179,14 +179,14 @@ describe('AI providers in turn', () => {
       )
       assert.equal((await ask()).text, 'one')
       isWell = false
-      await until('another to answer', async () => (await ask()).text === 'three')
+      await until('another to respond', async () => (await ask()).text === 'three')
       assert.equal(two.arrived.length, 0)
       isWell = true
-      await until('the first to answer', async () => (await ask()).text === 'one')
+      await until('the first to respond', async () => (await ask()).text === 'one')
     })
 
-    it('takes out the only endpoint of a provider whose answers fail', async () => {
-      one.answer = 500
+    it('takes out the only endpoint of a provider whose responses fail', async () => {
+      one.respondWith = 500
       const outlier = {
         outlierDetection: { eviction: { duration: '60s', consecutiveFailures: 2 } },
       }
@@ -194,11 +194,11 @@ describe('AI providers in turn', () => {
         aiConfig(port, [[provider('a', one)], [provider('b', two)]], { backend: outlier }),
       )
       assert.deepEqual([(await ask()).status, (await ask()).status], [500, 500])
-      await until('another to answer', async () => (await ask()).text === 'two')
+      await until('another to respond', async () => (await ask()).text === 'two')
     })
 
     it('does not matter where nobody else may be asked', async () => {
-      one.answer = 500
+      one.respondWith = 500
       const outlier = {
         outlierDetection: { eviction: { duration: '60s', consecutiveFailures: 1 } },
       }
@@ -222,13 +222,13 @@ describe('AI providers in turn', () => {
       await serve(aiConfig(port, groups, { backend: asking() }))
       assert.equal((await ask()).text, 'three')
       assert.equal(service.arrived.length, 1)
-      service.answer = 403
+      service.respondWith = 403
       assert.equal((await ask()).status, 403)
       assert.equal(service.arrived.length, 2)
     })
 
     it('of a provider sends to the next one', async () => {
-      service.answer = 403
+      service.respondWith = 403
       const audit = { authorization: { ...deny('true').authorization, mode: 'Audit' } }
       const gateway = await serve(
         aiConfig(port, [[provider('a', one, asking())], [provider('watched', two, audit)]]),
@@ -237,7 +237,7 @@ describe('AI providers in turn', () => {
       const isRefused = () =>
         gateway.decisions().some(({ credentials }) => credentials?.level === 'provider')
       await until('the record', () => gateway.decisions().some((one) => one.provider === 'watched'))
-      assert.equal(isRefused(), false, 'it was answered by another one')
+      assert.equal(isRefused(), false, 'another one responded')
       await serve(aiConfig(port, [[provider('a', one, asking())]]))
       assert.equal((await ask('x')).status, 403)
       assert.deepEqual(arrivals(), [0, 1, 0])
@@ -261,7 +261,7 @@ describe('AI providers in turn', () => {
   describe('providers of one group', () => {
     it('are asked by how much each has to do', async () => {
       let finish = () => {}
-      one.answer = (_, response) => {
+      one.respondWith = (_, response) => {
         finish = () => void response.end('one')
       }
       await serve(aiConfig(port, [[provider('a', one), provider('b', two)]]))
@@ -291,14 +291,14 @@ describe('AI providers in turn', () => {
   describe('a stream of a provider', () => {
     it('goes on when its provider is denied by a reload, and the next request is refused', async () => {
       const open: ServerResponse[] = []
-      one.answer = (_, response) => {
+      one.respondWith = (_, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
         response.write('data: 1\n\n')
         open.push(response)
       }
       await serve(aiConfig(port, [[provider('a', one)]]))
-      const answer = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`)
-      const reader = (answer.body as ReadableStream<Uint8Array>).getReader()
+      const response = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`)
+      const reader = (response.body as ReadableStream<Uint8Array>).getReader()
       const read = async () => Buffer.from((await reader.read()).value ?? []).toString()
       assert.equal(await read(), 'data: 1\n\n')
       await serve(aiConfig(port, [[provider('a', one, deny('true'))]]))

@@ -15,7 +15,7 @@ export interface Provider {
   readonly port: number
   readonly arrived: Arrived[]
   /** What it responds with from now on; a function responds by itself. */
-  answer: number | ((request: IncomingMessage, response: ServerResponse) => void)
+  respondWith: number | ((request: IncomingMessage, response: ServerResponse) => void)
   close(): Promise<void>
 }
 
@@ -27,15 +27,15 @@ export async function startProvider(name: string): Promise<Provider> {
       const { method = '', url = '', headers } = request
       const body = Buffer.concat(chunks).toString('latin1')
       provider.arrived.push({ method, url, host: headers.host ?? '', headers, body })
-      if (typeof provider.answer === 'function') provider.answer(request, response)
-      else response.writeHead(provider.answer, { 'x-answered-by': name }).end(name)
+      if (typeof provider.respondWith === 'function') provider.respondWith(request, response)
+      else response.writeHead(provider.respondWith, { 'x-served-by': name }).end(name)
     })
   })
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
   const provider: Provider = {
     port: (server.address() as AddressInfo).port,
     arrived: [],
-    answer: 200,
+    respondWith: 200,
     close: () =>
       new Promise((done) => {
         server.close(() => done())
@@ -49,7 +49,7 @@ export async function startProvider(name: string): Promise<Provider> {
 export function renew(providers: readonly Provider[]): void {
   for (const provider of providers) {
     provider.arrived.length = 0
-    provider.answer = 200
+    provider.respondWith = 200
   }
 }
 

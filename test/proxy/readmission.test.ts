@@ -6,7 +6,7 @@ import { free } from './accepting.ts'
 import { type RawUpstream, startUpstream } from './harness.ts'
 import { startWhole, until, type WholeGateway } from './whole-gateway.ts'
 
-const ANSWER = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
+const RESPONSE = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
 const GET = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'
 
 interface Client {
@@ -35,8 +35,8 @@ tcpRoutes: [{ name: bytes, gateways: [raw], backends: [{ host: 127.0.0.1:${upstr
 
   before(async () => {
     upstream = await startUpstream((text, socket) => {
-      if (text.startsWith('GET /late')) respondLate = () => socket.write(ANSWER)
-      else socket.write(ANSWER)
+      if (text.startsWith('GET /late')) respondLate = () => socket.write(RESPONSE)
+      else socket.write(RESPONSE)
     })
     ports = { http: await free(), tcp: await free() }
     gateway = await startWhole(LET_IN())
@@ -55,13 +55,13 @@ tcpRoutes: [{ name: bytes, gateways: [raw], backends: [{ host: 127.0.0.1:${upstr
     client.socket.on('data', (data) => (client.text += data))
     client.socket.on('close', () => (client.isClosed = true))
     client.socket.write(bytes)
-    await until('an answer', () => client.text.endsWith(response))
+    await until('a response', () => client.text.endsWith(response))
     return client
   }
 
   it('takes no more requests, whatever it speaks, and is told of', async () => {
     const idle = await open(ports.http, GET)
-    const octets = await open(ports.tcp, GET)
+    const bytes = await open(ports.tcp, GET)
     const late = await open(ports.http, `${GET}GET /late HTTP/1.1\r\nhost: x\r\n\r\n${GET}`)
     const http2 = connectHttp2(`http://127.0.0.1:${ports.http}`)
     http2.on('error', () => {})
@@ -84,7 +84,7 @@ tcpRoutes: [{ name: bytes, gateways: [raw], backends: [{ host: 127.0.0.1:${upstr
     await until('the end of who waited', () => late.isClosed)
     assert.equal(late.text.split('ok').length, 3)
     assert.match(late.text, /connection: close/)
-    await until('the end of the bytes', () => octets.isClosed)
+    await until('the end of the bytes', () => bytes.isClosed)
     assert.equal(upstream.received.join('').split('GET / ').length, before)
     const denials = gateway.lines.filter(({ error }) => error === 'authorization failed')
     assert.equal(denials.length, 5)
@@ -96,7 +96,7 @@ tcpRoutes: [{ name: bytes, gateways: [raw], backends: [{ host: 127.0.0.1:${upstr
     await gateway.apply(config("source.address == '192.0.2.2'"))
     client.text = ''
     client.socket.write(GET)
-    await until('another answer', () => client.text.endsWith('ok'))
+    await until('another response', () => client.text.endsWith('ok'))
     assert.equal(client.isClosed, false)
   })
 })

@@ -128,16 +128,16 @@ ${extra}- name: turn
   }
 
   function publish(event: number): void {
-    for (const answer of responses) answer.write(`data: ${event}\n\n`)
+    for (const response of responses) response.write(`data: ${event}\n\n`)
     const frame = frameOf(TEXT, Buffer.from(String(event)))
     for (const socket of peer.sockets) socket.write(frame)
   }
 
   const asked = (port: number, path: string) =>
     fetch(`http://127.0.0.1:${port}${path}`, { headers: { connection: 'close' } }).then(
-      async (answer) => {
-        await answer.text()
-        return answer.status
+      async (response) => {
+        await response.text()
+        return response.status
       },
       () => 0,
     )

@@ -56,8 +56,8 @@ describe('the id of a request', () => {
       }
       const upstream = await startEcho(OK.replace('\r\n\r\n', `\r\n${header}\r\n`))
       const gateway = await startGateway(upstream.port, { steps: [step] })
-      const answer = await exchange(gateway.port, 'GET / HTTP/1.1\r\nhost: x\r\n\r\n', 'hello')
-      const found = [...answer.matchAll(/^x-request-id: (.*)\r$/gim)]
+      const response = await exchange(gateway.port, 'GET / HTTP/1.1\r\nhost: x\r\n\r\n', 'hello')
+      const found = [...response.matchAll(/^x-request-id: (.*)\r$/gim)]
       assert.deepEqual(
         found.map(([, id]) => id),
         ids,

@@ -23,7 +23,7 @@ routes:
   )
 }
 
-/** Answers once the request is whole, chunked ones too. */
+/** Responds once the request is whole, chunked ones too. */
 const startBackend = () =>
   startUpstream((_, socket, all) => {
     const isWhole = /transfer-encoding: chunked/i.test(all)

@@ -19,10 +19,10 @@ const GET = 'GET /a HTTP/1.1\r\nhost: x\r\n\r\n'
 const POST = 'POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\nbody'
 
 /** A gateway whose only route tries again as `retry` says; the backend responses in turn. */
-async function start(retry: string, answers: readonly string[]) {
+async function start(retry: string, responses: readonly string[]) {
   let at = 0
   const upstream = await startUpstream((_, socket) => {
-    const own = answers[Math.min(at++, answers.length - 1)] as string
+    const own = responses[Math.min(at++, responses.length - 1)] as string
     if (own === 'reset') socket.resetAndDestroy()
     else if (own !== 'silence') socket.write(own)
   })
@@ -32,7 +32,7 @@ frontendPolicies: { accessLog: { add: { code: response.code } } }
 gateways: { default: { port: ${port} } }
 routes:
 - policies:
-    timeout: { backendRequest: ${answers.includes('silence') ? '250ms' : '10s'} }
+    timeout: { backendRequest: ${responses.includes('silence') ? '250ms' : '10s'} }
     retry: ${retry}
   backends: [{ host: 127.0.0.1:${upstream.port} }]
 `)
@@ -43,7 +43,7 @@ routes:
 const IDEMPOTENT = `precondition: "request.method == 'GET'"`
 
 describe('retry', () => {
-  for (const [what, retry, answers, request, status, asked] of [
+  for (const [what, retry, responses, request, status, asked] of [
     ['precondition true', IDEMPOTENT, [BUSY, OK], GET, 200, 2],
     ['precondition false', IDEMPOTENT, [BUSY, OK], POST, 503, 1],
     ['precondition false, a broken connection', IDEMPOTENT, ['reset', OK], POST, 502, 1],
@@ -91,7 +91,7 @@ describe('retry', () => {
     ['condition on the request', `condition: "request.method == 'GET'"`, [OK], POST, 200, 1],
   ] as const) {
     it(`${what}: asked ${asked === 1 ? 'once' : `${asked} times`}`, async () => {
-      const own = await start(`{ backoff: 1ms, ${retry} }`, answers)
+      const own = await start(`{ backoff: 1ms, ${retry} }`, responses)
       const text = await exchange(own.port, request, /\r\n\r\n(?:done|Bad|Gateway)/)
       assert.match(text, new RegExp(`^HTTP/1\\.1 ${status} `))
       assert.equal(own.asked(), asked)
@@ -109,8 +109,8 @@ describe('retry', () => {
   })
 
   it('a condition reads the status of gRPC', async () => {
-    const answers = [response(200, 'grpc-status: 14'), response(200, 'grpc-status: 0')]
-    const own = await start('{ backoff: 1ms, condition: response.grpcStatus == 14 }', answers)
+    const responses = [response(200, 'grpc-status: 14'), response(200, 'grpc-status: 0')]
+    const own = await start('{ backoff: 1ms, condition: response.grpcStatus == 14 }', responses)
     const client = clientOf('h2', own.port)
     const { headers } = await client.ask({})
     client.close()

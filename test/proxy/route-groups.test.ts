@@ -44,7 +44,7 @@ describe('routes that delegate to groups', () => {
   async function asks(path: string, headers: Readonly<Record<string, string>> = {}) {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers })
     await response.text()
-    return response.headers.get('x-answered-by') ?? response.status
+    return response.headers.get('x-served-by') ?? response.status
   }
 
   it('to what matches both; what no route of the group matches is not found', async () => {

@@ -49,7 +49,7 @@ export async function startStatefulProvider(name: string): Promise<StatefulProvi
     return [200, made] as const
   }
 
-  provider.answer = (request: IncomingMessage, response: ServerResponse) => {
+  provider.respondWith = (request: IncomingMessage, response: ServerResponse) => {
     const { body: text } = provider.arrived.at(-1) as Provider['arrived'][number]
     const body = (text === '' ? {} : JSON.parse(Buffer.from(text, 'latin1').toString())) as Fields
     const { pathname } = new URL(request.url ?? '', 'http://x')

@@ -17,7 +17,7 @@ describe('timeouts', () => {
   let port: number
 
   before(async () => {
-    // Answers 700 ms after a request is whole; bodies here end with a full stop.
+    // Responds 700 ms after a request is whole; bodies here end with a full stop.
     upstream = await startUpstream((text, socket) => {
       if (/^GET|\.$/.test(text)) setTimeout(() => socket.write(LATE), 700)
     })
@@ -82,9 +82,9 @@ ${route('whole', '{ request: 250ms, backendRequest: 5s }')}
     const ended = new Promise<number>((resolve) => call.on('status', ({ code }) => resolve(code)))
     call.on('error', () => {})
     for (const word of ['one', 'two']) {
-      const answered = new Promise((resolve) => call.once('data', resolve))
+      const received = new Promise((resolve) => call.once('data', resolve))
       call.write(Buffer.from(word))
-      assert.equal(String(await Promise.race([answered, ended])), `re: ${word}`)
+      assert.equal(String(await Promise.race([received, ended])), `re: ${word}`)
       await wait(3_000)
     }
     call.end()

@@ -49,10 +49,10 @@ describe('tokens on the wire', () => {
     ['garbage', bearer('garbage'), 401, 'Bearer realm="portcullis", error="invalid_token"'],
   ] as const) {
     it(`${what}: ${status}`, async () => {
-      const answer = await gateway.get('/', headers)
-      assert.equal(answer.status, status)
-      assert.equal(answer.headers.get('www-authenticate'), challenge)
-      assert.equal(answer.got?.headers.authorization, undefined, 'the backend must not see it')
+      const response = await gateway.get('/', headers)
+      assert.equal(response.status, status)
+      assert.equal(response.headers.get('www-authenticate'), challenge)
+      assert.equal(response.got?.headers.authorization, undefined, 'the backend must not see it')
     })
   }
 
@@ -116,9 +116,9 @@ describe('where a token stands', () => {
   ] as const) {
     it(location, async () => {
       const gateway = await govern(`${jwt(`  location: { ${location} }\n`)}${ALICE}`)
-      const answer = await gateway.get(path, headers)
-      assert.equal(answer.status, 200)
-      const seen = answer.got
+      const response = await gateway.get(path, headers)
+      assert.equal(response.status, 200)
+      const seen = response.got
       if (path !== '/') assert.equal(seen?.url, got)
       else assert.equal(seen?.headers.cookie ?? seen?.headers['x-token'], got)
       assert.equal((await gateway.get()).status, 401)

@@ -202,11 +202,11 @@ routes:
   backends: [{ host: '127.0.0.1:${upstream.port}' }]
 `)
     opened.push(upstream, { close: () => gateway.stop() })
-    const answer = await fetch(`http://127.0.0.1:${port}/`, {
+    const response = await fetch(`http://127.0.0.1:${port}/`, {
       headers: { 'accept-encoding': 'gzip' },
     })
-    assert.deepEqual(await answer.json(), { id: 7 })
-    assert.equal(answer.headers.get('etag'), null)
+    assert.deepEqual(await response.json(), { id: 7 })
+    assert.equal(response.headers.get('etag'), null)
     assert.ok(gunzipSync(gzipSync('')).length === 0)
     const head = await fetch(`http://127.0.0.1:${port}/`, { method: 'HEAD' })
     assert.equal(head.status, 200)

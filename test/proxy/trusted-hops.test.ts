@@ -9,7 +9,7 @@ import { askHttp2, clientOf, http2Client } from './http2-peers.ts'
 const get = (...lines: readonly string[]) =>
   `GET / HTTP/1.1\r\nHost: a\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n`
 
-/** Answers who asks, by a route that does not take everybody. */
+/** Responds with the client, on a route that is not for all of them. */
 const fileOf =
   (frontend: string, listener = '') =>
   (_: string, port: number) =>

@@ -7,7 +7,7 @@ import type { RouteProgram } from '../../src/program/program.ts'
 import type { PlacedPart } from '../../src/program/way-back.ts'
 import { exchange } from './harness.ts'
 import { type Http2Gateway, startHttp2Gateway, type Version } from './http2-gateway.ts'
-import { type Answering, clientOf, type Peer, startPeer } from './http2-peers.ts'
+import { clientOf, type Handler, type Peer, startPeer } from './http2-peers.ts'
 
 const VERSIONS = [
   ['h1', 'h1'],
@@ -29,10 +29,10 @@ interface Between {
 
 async function between(
   [front, back]: readonly [Version, Version],
-  answer: Answering,
+  handler: Handler,
   route: Partial<RouteProgram>,
 ): Promise<Between> {
-  const peer = await startPeer(back, answer)
+  const peer = await startPeer(back, handler)
   const gateway = await startHttp2Gateway({ upstream: peer.port, speaks: back, route })
   const client = clientOf(front, gateway.port)
   opened.push(peer, gateway, client)
@@ -72,14 +72,14 @@ for (const versions of VERSIONS) {
           ],
         },
       )
-      const answer = await ask({})
+      const response = await ask({})
       assert.deepEqual(seen, [201, 'b', false, 202, undefined, '1'])
-      assert.equal(answer.status, 202)
-      assert.equal(answer.headers['x-kept'], 'a')
-      assert.equal(answer.headers['x-gone'], undefined)
-      assert.equal(answer.headers['x-new'], '1')
-      assert.deepEqual(answer.headers['set-cookie'], ['a=1', 'b=2'])
-      assert.equal(answer.body.toString(), 'hello')
+      assert.equal(response.status, 202)
+      assert.equal(response.headers['x-kept'], 'a')
+      assert.equal(response.headers['x-gone'], undefined)
+      assert.equal(response.headers['x-new'], '1')
+      assert.deepEqual(response.headers['set-cookie'], ['a=1', 'b=2'])
+      assert.equal(response.body.toString(), 'hello')
       assert.equal(gateway.runs[0]?.exchange.status, 202)
     })
 
@@ -97,10 +97,10 @@ for (const versions of VERSIONS) {
         ],
       })
       for (let i = 0; i < 3; i++) {
-        const answer = await ask({})
-        assert.equal(answer.status, 451)
-        assert.equal(answer.headers['x-seen'], '451 true')
-        assert.equal(answer.body.toString(), 'no')
+        const response = await ask({})
+        assert.equal(response.status, 451)
+        assert.equal(response.headers['x-seen'], '451 true')
+        assert.equal(response.body.toString(), 'no')
       }
     })
 
@@ -122,10 +122,10 @@ for (const versions of VERSIONS) {
           }),
         ],
       })
-      const answer = await ask({})
-      assert.equal(answer.status, 403)
-      assert.equal(answer.headers['content-type'], 'text/odd')
-      assert.match(answer.body.toString(), /^FORBIDDEN\nREQUEST ID-1\n$/)
+      const response = await ask({})
+      assert.equal(response.status, 403)
+      assert.equal(response.headers['content-type'], 'text/odd')
+      assert.match(response.body.toString(), /^FORBIDDEN\nREQUEST ID-1\n$/)
     })
 
     it('a whole body is changed and has a length', async () => {
@@ -148,9 +148,9 @@ for (const versions of VERSIONS) {
           ],
         },
       )
-      const answer = await ask({})
-      assert.equal(answer.body.toString(), 'HELLO')
-      assert.equal(answer.headers['content-length'], '5')
+      const response = await ask({})
+      assert.equal(response.body.toString(), 'HELLO')
+      assert.equal(response.headers['content-length'], '5')
       const head = await ask({ method: 'HEAD' })
       assert.equal(head.status, 200)
       assert.equal(head.headers['content-length'], undefined)
@@ -170,9 +170,9 @@ for (const versions of VERSIONS) {
             ],
           },
         )
-        const answer = await ask({})
-        assert.equal(answer.status, whenLonger === 'reject' ? 502 : 200)
-        if (whenLonger === 'pass') assert.equal(answer.body.toString(), 'hello')
+        const response = await ask({})
+        assert.equal(response.status, whenLonger === 'reject' ? 502 : 200)
+        if (whenLonger === 'pass') assert.equal(response.body.toString(), 'hello')
       }
     })
 
@@ -193,9 +193,9 @@ for (const versions of VERSIONS) {
           ],
         },
       )
-      const answer = await ask({ headers: { te: 'trailers' } })
-      assert.equal(answer.body.toString(), 'HELLO')
-      assert.equal(answer.trailers['x-sum'], '7')
+      const response = await ask({ headers: { te: 'trailers' } })
+      assert.equal(response.body.toString(), 'HELLO')
+      assert.equal(response.trailers['x-sum'], '7')
     })
 
     it('a request is changed, whole or in pieces, and again for another attempt', async () => {
@@ -239,8 +239,8 @@ for (const versions of VERSIONS) {
             ],
           },
         )
-        const answer = await ask({ method: 'POST', body: Buffer.from('hello') })
-        assert.equal(answer.status, 200)
+        const response = await ask({ method: 'POST', body: Buffer.from('hello') })
+        assert.equal(response.status, 200)
         for (const body of bodies) assert.match(body, mode === 'whole' ? /^6 HELLO!$/ : / HELLO!$/)
         assert.equal(bodies.length, 2)
         if (mode === 'whole') {
@@ -267,19 +267,19 @@ describe('a transformer that fails', () => {
         },
       },
     })
-  const slowly: Answering = (_, response) => {
+  const slowly: Handler = (_, response) => {
     response.write('hello')
     setTimeout(() => response.end('world'), 20)
   }
 
   for (const versions of VERSIONS) {
     it(`before the first byte is an error, ${versions.join(' to ')}`, async () => {
-      const answering: Answering = (_, response) => response.end('hello')
-      const { ask, gateway } = await between(versions, answering, { responseParts: [failing(1)] })
-      const answer = await ask({ headers: { accept: 'application/json' } })
-      assert.equal(answer.status, 500)
-      assert.equal(answer.headers['content-type'], 'application/problem+json')
-      assert.equal(JSON.parse(answer.body.toString()).status, 500)
+      const handler: Handler = (_, response) => response.end('hello')
+      const { ask, gateway } = await between(versions, handler, { responseParts: [failing(1)] })
+      const response = await ask({ headers: { accept: 'application/json' } })
+      assert.equal(response.status, 500)
+      assert.equal(response.headers['content-type'], 'application/problem+json')
+      assert.equal(JSON.parse(response.body.toString()).status, 500)
       assert.equal(gateway.runs[0]?.exchange.reason, 'internal')
     })
   }

@@ -74,8 +74,8 @@ export interface WebSocketPeer {
 }
 
 /**
- * A WebSocket server of a few lines, so that what it sees is what came. It echoes messages, answers
- * PING and CLOSE, and offers the first protocol that is asked for.
+ * A WebSocket server of a few lines, so that what it sees is what came. It echoes messages,
+ * responds to PING and CLOSE, and offers the first protocol that is asked for.
  */
 export async function startWebSocketPeer(
   opened: (socket: Socket, request: IncomingMessage) => void = () => {},

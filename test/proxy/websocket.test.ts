@@ -60,7 +60,7 @@ routes:
       })
     }
 
-    const answerOf = (socket: WebSocket) =>
+    const responseOf = (socket: WebSocket) =>
       new Promise<unknown>((resolve) =>
         socket.addEventListener('message', ({ data }) => resolve(data), { once: true }),
       )
@@ -72,10 +72,10 @@ routes:
       const socket = await open('/chat?room=1', ['chat', 'other'])
       assert.equal(socket.protocol, 'chat')
       socket.send('grüße')
-      assert.equal(await answerOf(socket), 'grüße')
-      const octets = randomBytes(1000)
-      socket.send(octets)
-      assert.ok(Buffer.from((await answerOf(socket)) as ArrayBuffer).equals(octets))
+      assert.equal(await responseOf(socket), 'grüße')
+      const bytes = randomBytes(1000)
+      socket.send(bytes)
+      assert.ok(Buffer.from((await responseOf(socket)) as ArrayBuffer).equals(bytes))
       const closed = closeOf(socket)
       socket.close(3001, 'bye')
       const { code, reason, wasClean } = await closed
@@ -87,7 +87,7 @@ routes:
       const socket = await open()
       const large = randomBytes(5_000_000)
       socket.send(large)
-      assert.ok(Buffer.from((await answerOf(socket)) as ArrayBuffer).equals(large))
+      assert.ok(Buffer.from((await responseOf(socket)) as ArrayBuffer).equals(large))
       const texts: string[] = []
       const all = new Promise<void>((resolve) =>
         socket.addEventListener('message', ({ data }) => {

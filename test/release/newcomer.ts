@@ -30,7 +30,7 @@ export interface NewcomerStep {
   readonly said: string
 }
 
-const PATIENCE = 120_000
+const TIMEOUT_MS = 120_000
 const READY = 'http://127.0.0.1:15021/healthz/ready'
 
 if (process.argv[2] !== undefined) await run(process.argv[2])
@@ -50,7 +50,7 @@ async function run(file: string): Promise<void> {
       cwd,
       env: task.environment,
       encoding: 'utf8',
-      timeout: PATIENCE,
+      timeout: TIMEOUT_MS,
     })
 
   const first = folder('first-minute')
@@ -97,7 +97,7 @@ async function firstMinute(task: NewcomerTask, cwd: string, shell: Shell): Promi
   gateway.kill('SIGTERM')
   const code = await Promise.race([
     ended,
-    new Promise<number>((end) => setTimeout(end, PATIENCE, -1)),
+    new Promise<number>((end) => setTimeout(end, TIMEOUT_MS, -1)),
   ])
   write({ page: 'README: it stops', isDone: code === 0, said: `exit code ${code}\n${said}` })
   if (code === -1) gateway.kill('SIGKILL')
@@ -119,7 +119,7 @@ function typeLine(line: string, cwd: string, shell: Shell): void {
 }
 
 async function until(url: string): Promise<boolean> {
-  const end = Date.now() + PATIENCE
+  const end = Date.now() + TIMEOUT_MS
   while (Date.now() < end) {
     const response = await fetch(url).catch(() => undefined)
     if (response?.status === 200) return true

@@ -45,7 +45,7 @@ async function soak(running: Running, ports: Ports, config: (turn: number) => st
   }
   await traffic
   const counts = [...tally.counts].map(([kind, count]) => `${kind} ${count}`).join(', ')
-  check('every answer was right', tally.wrong.length === 0, tally.wrong.join('; ') || counts)
+  check('every response was right', tally.wrong.length === 0, tally.wrong.join('; ') || counts)
   const { growth, rise, median, isFlat } = flatnessOf(samples)
   const mb = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(1)} MB`
   check('memory is flat', isFlat, `median ${mb(median)}, slope ${mb(growth)}, floor ${mb(rise)}`)
@@ -63,7 +63,7 @@ function startBackend(): Server {
   let event = 0
   setInterval(() => {
     event++
-    for (const answer of responses) answer.write(`data: ${event}\n\n`)
+    for (const response of responses) response.write(`data: ${event}\n\n`)
   }, 200).unref()
   return createServer((request, response) => {
     if (request.url === '/events') {
@@ -77,9 +77,9 @@ function startBackend(): Server {
     else if (request.url === '/mcp') serveTools(request, response)
     else if (request.url === '/large') response.end(Buffer.alloc(1 << 20))
     else {
-      let octets = 0
-      request.on('data', (bytes) => (octets += bytes.length))
-      request.on('end', () => response.end(String(octets)))
+      let byteCount = 0
+      request.on('data', (bytes) => (byteCount += bytes.length))
+      request.on('end', () => response.end(String(byteCount)))
     }
   })
 }

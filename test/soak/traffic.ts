@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { askHttp2 } from '../proxy/http2-peers.ts'
 import { frameOf, frameReader, TEXT } from '../proxy/websocket-peer.ts'
 
-/** What was asked and answered, by kind, and what went wrong. */
+/** Requests and responses, by kind, and what went wrong. */
 export interface Tally {
   readonly counts: Map<string, number>
   readonly wrong: string[]
@@ -51,7 +51,7 @@ const keepAlive: Kind = async ({ plain }, tally, isOver) => {
   socket.on('error', () => {})
   for (let i = 0; !isOver(); i++) {
     const isDenied = i % 5 === 0
-    const text = await answer(
+    const text = await responseTo(
       socket,
       `GET ${isDenied ? '/denied' : '/a'} HTTP/1.1\r\nhost: x\r\n\r\n`,
     )
@@ -63,7 +63,7 @@ const keepAlive: Kind = async ({ plain }, tally, isOver) => {
 }
 
 /** All that comes until a response with a length is whole. */
-function answer(socket: Socket, request: string): Promise<string> {
+function responseTo(socket: Socket, request: string): Promise<string> {
   return new Promise((resolve) => {
     let text = ''
     const done = () => {
@@ -87,7 +87,7 @@ const newConnections: Kind = async ({ plain }, tally, isOver) => {
   while (!isOver()) {
     const socket = connect({ port: plain, host: '127.0.0.1' })
     socket.on('error', () => {})
-    const text = await answer(socket, 'GET /a HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
+    const text = await responseTo(socket, 'GET /a HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
     note(tally, 'new connection', text.startsWith('HTTP/1.1 200 '), text)
     socket.destroy()
     await wait(PAUSE * 2)
@@ -170,7 +170,7 @@ const uploads: Kind = async ({ plain }, tally, isOver) => {
   const socket = connect({ port: plain, host: '127.0.0.1' })
   socket.on('error', () => {})
   while (!isOver()) {
-    const text = await answer(
+    const text = await responseTo(
       socket,
       `POST /up HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n${chunks}`,
     )

@@ -167,7 +167,7 @@ describe('secrets', { skip: SKIPPED }, () => {
       for (const headers of credentials) {
         const url = `http://127.0.0.1:${gateway.port}${path}?access_token=${token}&password=${password}`
         const reply = await fetch(url, { headers, redirect: 'manual' })
-        answered.push(`${reply.status} ${JSON.stringify([...reply.headers])} ${await reply.text()}`)
+        received.push(`${reply.status} ${JSON.stringify([...reply.headers])} ${await reply.text()}`)
       }
     }
     const call = JSON.stringify({ model: 'of-file', messages: [{ role: 'user', content: 'x' }] })
@@ -176,13 +176,13 @@ describe('secrets', { skip: SKIPPED }, () => {
       headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
       body: call.replace('of-file', 'no-such-model'),
     })
-    answered.push(await reply.text())
-    answered.push(
+    received.push(await reply.text())
+    received.push(
       await raw(`GET /home HTTP/1.1\r\nAuthorization: Bearer ${token}\r\nbad header\r\n\r\n`),
     )
-    answered.push(await raw(`GET /home HTTP/1.1\r\nHost: a\r\nHost: b\r\nCookie: ${token}\r\n\r\n`))
+    received.push(await raw(`GET /home HTTP/1.1\r\nHost: a\r\nHost: b\r\nCookie: ${token}\r\n\r\n`))
   }
-  const answered: string[] = []
+  const received: string[] = []
 
   function raw(text: string): Promise<string> {
     return new Promise((resolve, reject) => {
@@ -318,7 +318,7 @@ routes: [{ policies: { backendAuth: { key: ["${key}"] }, x: 1 }, backends: [{ ho
 
   const OUTPUTS: Readonly<Record<string, () => Promise<string> | string>> = {
     'the log, down to trace': () => gateway.out(),
-    'responses to clients': () => answered.join('\n'),
+    'responses to clients': () => received.join('\n'),
     'every GET of the admin API': everyGet,
     'errors and analyses of the admin API': errorsOfTheApi,
     'the dump of the configuration': async () =>

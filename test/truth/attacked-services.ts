@@ -66,19 +66,19 @@ export class AttackedServices {
 
   static async open(): Promise<AttackedServices> {
     const refuse: RequestListener = (_, response) => void response.writeHead(403).end()
-    const servers = [createServer(refuse), createServer(answer)]
+    const servers = [createServer(refuse), createServer(serve)]
     for (const server of servers) server.listen(0, '127.0.0.1')
     await Promise.all(servers.map((server) => once(server, 'listening')))
     const processor = await startProcessor()
-    processor.answer = () => [{ immediateResponse: { status: { code: 403 } } }]
+    processor.respondWith = () => [{ immediateResponse: { status: { code: 403 } } }]
     const authorizer = await startAuthorizationService()
     const ok = { okResponse: {}, dynamicMetadata: { fields: { role: { stringValue: 'a' } } } }
-    authorizer.answer = ({ attributes }) => {
+    authorizer.respondWith = ({ attributes }) => {
       const { headers } = attributes.request.http
       return headers['x-say'] === 'no' ? { status: { code: 7 }, deniedResponse: {} } : ok
     }
     const unwritable = await startAuthorizationService()
-    unwritable.answer = () => ({
+    unwritable.respondWith = () => ({
       okResponse: { headers: [{ header: { key: 'x-role', value: 'a\r\nb: c' } }] },
     })
     const world = await World.open()
@@ -153,7 +153,7 @@ async function startLimiter(): Promise<GrpcService> {
   return { port, close: () => server.forceShutdown() }
 }
 
-const answer: RequestListener = (message, response) => {
+const serve: RequestListener = (message, response) => {
   let text = ''
   message.on('data', (bytes: Buffer) => void (text += bytes.toString()))
   message.on('end', () => {

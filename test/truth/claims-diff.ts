@@ -161,7 +161,7 @@ async function checkExamples(
     const no = got.get(refusing)?.[index] as Outcome
     const { kind, listener, route } = difference
     const claim = `diff: newly ${kind} at listener ${listener}, route ${route}`
-    const observed = `${admitting.name} answers ${yes.status}, ${refusing.name} ${no.status}`
+    const observed = `${admitting.name} responds with ${yes.status}, ${refusing.name} ${no.status}`
     const example = describeProbe(probe)
     // It was said to depend on a service, which turned it away.
     if (difference.services.length > 0 && !isAdmitted(yes) && !isAdmitted(no)) continue

@@ -76,7 +76,7 @@ async function checkRoute(
     const [one] = refused
     if (one === undefined) return []
     const { status } = outcomes[one] as Outcome
-    const observed = `${side.name} answers ${status} to somebody without credentials`
+    const observed = `${side.name} responds with ${status} to somebody without credentials`
     return [
       {
         kind: 'effective unprotected',

@@ -28,7 +28,7 @@ export const checkExplain: Check = async (pair) => {
       if ((code === 0) === (isAdmitted(outcome) || isPreflight(outcome))) continue
       const [first] = `${out}${err}`.split('\n')
       const claim = `explain: exit code ${code} (${first}) for ${args.slice(3).join(' ')}`
-      const observed = `${side.name} answers ${outcome.status}`
+      const observed = `${side.name} responds with ${outcome.status}`
       claims.push({ kind: 'explain', claim, observed, probe: describeProbe(probe) })
     }
   }

@@ -139,7 +139,7 @@ function checkClosed(pair: Pair, side: Side, findings: readonly Finding[]): read
     // Of several listeners that serve a route one is meant, and which one is not said.
     if (at < 0 || passed.includes(-1)) return []
     const { status } = side.outcomes[at] as Outcome
-    const observed = `${side.name} answers ${status}`
+    const observed = `${side.name} responds with ${status}`
     const probe = describeProbe(pair.probes[at] as Probe)
     return [{ kind: 'lint nothing can pass', claim: `lint ${code}: ${message}`, observed, probe }]
   })

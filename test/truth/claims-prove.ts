@@ -7,7 +7,7 @@ import { describeProbe, isMistakable } from './probes.ts'
 import { sharesIn } from './shares.ts'
 import { isAdmitted, type Outcome, type Probe } from './wire.ts'
 
-interface Answer {
+interface Verdict {
   readonly kind: 'proven' | 'refuted' | 'not known'
   readonly isVacuous?: boolean
   readonly examples?: readonly {
@@ -38,13 +38,13 @@ export const checkProve: Check = async (pair) => {
     const file = world.writeText('invariants.yaml', suite)
     const { out } = await tools(['prove', file, '--format', 'json'])
     const { suites } = parseExact(out) as {
-      suites: readonly { invariants: readonly { answer: Answer }[] }[]
+      suites: readonly { invariants: readonly { answer: Verdict }[] }[]
     }
-    const answer = suites[0]?.invariants[0]?.answer
-    if (answer === undefined) continue
-    count(`prove: ${answer.kind}`)
-    const claim = `prove: ${answer.kind}: of all that is admitted at route ${name}: ${condition}`
-    claims.push(...(await checkAnswer(pair, side, required, name, answer, claim)))
+    const verdict = suites[0]?.invariants[0]?.answer
+    if (verdict === undefined) continue
+    count(`prove: ${verdict.kind}`)
+    const claim = `prove: ${verdict.kind}: of all that is admitted at route ${name}: ${condition}`
+    claims.push(...(await checkVerdict(pair, side, required, name, verdict, claim)))
   }
   return claims
 }
@@ -110,30 +110,30 @@ const AUTHENTICATIONS: ReadonlySet<unknown> = new Set([
   'authentication',
 ])
 
-async function checkAnswer(
+async function checkVerdict(
   { world, probes, count }: Pair,
   side: Side,
   required: Tree,
   route: string,
-  answer: Answer,
+  verdict: Verdict,
   claim: string,
 ): Promise<readonly FalseClaim[]> {
   const isReading = readsAddresses(side.tree) || readsAddresses(required)
   // Which backend an example means is not said.
-  const examples = sharesIn(side.tree).length > 0 ? [] : (answer.examples ?? [])
+  const examples = sharesIn(side.tree).length > 0 ? [] : (verdict.examples ?? [])
   const sent = examples.flatMap((one) => probeFor(one, side, isReading) ?? [])
-  if (answer.kind === 'not known' || (answer.kind === 'refuted' && sent.length === 0)) return []
+  if (verdict.kind === 'not known' || (verdict.kind === 'refuted' && sent.length === 0)) return []
   if ((await world.serve(world.write('required.yaml', required))) !== undefined) {
     count('variants that are not served')
     return []
   }
-  if (answer.kind === 'proven') {
+  if (verdict.kind === 'proven') {
     const got = await world.send(probes)
     const index = got.findIndex((outcome, at) => {
       const before = side.outcomes[at] as Outcome
       if (isMistakable(probes[at] as Probe)) return false
       const isHere = routesBy(side.tree, before).join() === route
-      return isHere && isAdmitted(before) && (answer.isVacuous === true || !isAdmitted(outcome))
+      return isHere && isAdmitted(before) && (verdict.isVacuous === true || !isAdmitted(outcome))
     })
     if (index < 0) return []
     const observed = `${side.outcomes[index]?.status}, and ${got[index]?.status} where it is required`

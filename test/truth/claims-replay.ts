@@ -14,7 +14,7 @@ interface Replay {
 
 /**
  * `portcullis replay`: records of the old file, of those requests that sockets of the new one decide
- * alike and of the others apart, so that every word of the answer is about one kind alone.
+ * alike and of the others apart, so that every word of the output is about one kind alone.
  */
 export const checkReplay: Check = async (pair) => {
   const { old } = pair

@@ -27,7 +27,7 @@ export const checkTest: Check = async (pair) => {
     const failures = failuresIn(passed.out)
     const at = chosen[failures[0]?.index ?? 0] as number
     const claim = `test: fails what was observed: ${failures[0]?.text ?? passed.out.replaceAll(/\s+/g, ' ').slice(0, 900)}`
-    const observed = `answered ${side.outcomes[at]?.status}`
+    const observed = `responded with ${side.outcomes[at]?.status}`
     claims.push({
       kind: 'test fails',
       claim,

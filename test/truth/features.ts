@@ -76,8 +76,8 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
           ? withHttp(tree, { trustedHops: 1 + random.int(2) })
           : undefined,
   },
-  /** Routes that the gateway answers itself, or now and then. */
-  answers: {
+  /** Routes whose responses are the gateway's own, always or now and then. */
+  ownResponses: {
     share: 0.02,
     add: (random, tree) =>
       withPolicies(random, tree, 0.3, (route) => {

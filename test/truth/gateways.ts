@@ -92,17 +92,17 @@ export class World {
       const bytes = socket.read() as Buffer | null
       if (bytes === null) return
       socket.unshift(bytes)
-      if (bytes[0] !== 0x16) return this.#answer(socket, port)
+      if (bytes[0] !== 0x16) return this.#respond(socket, port)
       const secured = new TLSSocket(socket, {
         isServer: true,
         secureContext: this.credentials.serverContext,
       })
       secured.on('error', () => socket.destroy())
-      this.#answer(secured, port)
+      this.#respond(secured, port)
     })
   }
 
-  #answer(socket: Socket, port: number): void {
+  #respond(socket: Socket, port: number): void {
     const head = `HTTP/1.1 200 OK\r\nx-backend: ${port}\r\n`
     const plain = `${head}content-length: 0\r\n\r\n`
     const model = `${head}content-type: application/json\r\ncontent-length: ${COMPLETION.length}\r\n\r\n${COMPLETION}`
@@ -129,7 +129,7 @@ export class World {
     return file
   }
 
-  /** Serves the file from now on; answers why not, where it does not. */
+  /** Serves the file from now on; returns why not, where it does not. */
   async serve(file: string): Promise<string | undefined> {
     const { result, settings } = loadFile(file, { environment: {} })
     const { value: model, diagnostics } = result

@@ -2,7 +2,7 @@ import type { Json, Tree } from './document.ts'
 import { expression, FOCUSES, HOSTS, PATHS, type Scope } from './expressions.ts'
 import type { Random } from './random.ts'
 
-/** What is there around a file: ports that are free, backends that answer, files beside it. */
+/** What is there around a file: ports that are free, backends that respond, files beside it. */
 export interface Place {
   readonly ports: readonly number[]
   readonly backends: readonly number[]

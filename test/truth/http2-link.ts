@@ -2,7 +2,7 @@ import { type ClientHttp2Session, connect as connectHttp2, constants } from 'nod
 import type { Socket } from 'node:net'
 import type { Request } from './wire.ts'
 
-const PATIENCE = 8_000
+const TIMEOUT_MS = 8_000
 const MALFORMED = constants.NGHTTP2_PROTOCOL_ERROR
 
 /** One request by HTTP/2 on a connection of its own; undefined where it is closed without a response. */
@@ -15,24 +15,24 @@ export async function askHttp2(
   const session = connectHttp2(`${scheme}://oracle.test`, { createConnection: () => socket })
   session.on('error', () => session.destroy())
   try {
-    return await answerOf(session, scheme, request, fields)
+    return await responseOf(session, scheme, request, fields)
   } finally {
     session.destroy()
     socket.destroy()
   }
 }
 
-function answerOf(
+function responseOf(
   session: ClientHttp2Session,
   scheme: string,
   { method, target, host, body }: Request,
   fields: readonly (readonly [string, string])[],
 ): Promise<{ readonly status: number; readonly backend: string | undefined } | undefined> {
   return new Promise((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error('no answer came in time')), PATIENCE)
-    const done = (answer: Parameters<typeof resolve>[0]) => {
+    const late = setTimeout(() => reject(new Error('no response came in time')), TIMEOUT_MS)
+    const done = (response: Parameters<typeof resolve>[0]) => {
       clearTimeout(late)
-      resolve(answer)
+      resolve(response)
     }
     session.once('close', () => done(undefined))
     const headers: Record<string, string | string[]> = {

@@ -13,7 +13,7 @@ export function portOfGateway(tree: Tree, gateway: string): number | undefined {
   return isTree(own) ? (own['port'] as number) : undefined
 }
 
-/** The routes that lead to the backend which answered; none where it cannot be told. */
+/** The routes that lead to the backend which responded; none if it cannot be determined. */
 export function routesBy(tree: Tree, { by }: Outcome): readonly string[] {
   if (by === undefined || by === 0) return []
   const named = new Map(

@@ -45,7 +45,8 @@ async function effectiveAs(args: readonly string[], protection: string): Promise
   return said({ listeners })
 }
 
-const answered = (answer: unknown): Said => said({ suites: [{ invariants: [{ answer }] }] })
+const verdictOf = (verdict: unknown): Said =>
+  said({ suites: [{ invariants: [{ answer: verdict }] }] })
 
 const LIES: readonly (readonly [string, CheckName, string, Tools])[] = [
   [
@@ -131,14 +132,14 @@ const LIES: readonly (readonly [string, CheckName, string, Tools])[] = [
     'replay unchanged',
     async () => said({ requests: 1, unchanged: 1, changed: [], unknown: [], disagreeing: 0 }),
   ],
-  ['prove proves everything', 'prove', 'prove', async () => answered({ kind: 'proven' })],
+  ['prove proves everything', 'prove', 'prove', async () => verdictOf({ kind: 'proven' })],
   [
     'prove shows an example that is none',
     'prove',
     'prove',
     async () => {
       const place = { listener: 'default/default', route: 'r0' }
-      return answered({ kind: 'refuted', examples: [{ ...place, example: EXAMPLE }] })
+      return verdictOf({ kind: 'refuted', examples: [{ ...place, example: EXAMPLE }] })
     },
   ],
   ['test passes everything', 'test', 'test passes', async () => said({})],

@@ -15,7 +15,7 @@ import { isAdmitted, type Probe } from './wire.ts'
  * none of them is proven; and what refutes one is admitted.
  */
 
-interface Answer {
+interface Verdict {
   readonly kind: 'proven' | 'refuted' | 'not known'
   readonly examples?: readonly {
     readonly listener: string
@@ -48,16 +48,19 @@ describe('attacks on what is proven of all that is admitted', () => {
     return { transport, request: { ...request, ...(body !== undefined && { body }) } }
   }
 
-  async function answersTo(tree: Tree, conditions: readonly string[]): Promise<readonly Answer[]> {
+  async function verdictsOn(
+    tree: Tree,
+    conditions: readonly string[],
+  ): Promise<readonly Verdict[]> {
     const { world } = attacked
     world.write('proven.yaml', tree)
     const invariants = conditions.map((admitted, index) => ({ name: `i${index}`, admitted }))
     const { text } = writeYaml({ name: 'suite', config: 'proven.yaml', invariants })
     const { out } = await runTools(['prove', world.writeText('suite.yaml', text), '--json'])
     const { suites } = parseExact(out) as {
-      readonly suites: readonly { readonly invariants: readonly { answer: Answer }[] }[]
+      readonly suites: readonly { readonly invariants: readonly { answer: Verdict }[] }[]
     }
-    return (suites[0]?.invariants ?? []).map(({ answer }) => answer)
+    return (suites[0]?.invariants ?? []).map(({ answer: verdict }) => verdict)
   }
 
   for (const { name, file, requests } of FILES) {
@@ -70,9 +73,9 @@ describe('attacks on what is proven of all that is admitted', () => {
       const broken = requests.map(({ method = 'GET', target = '/' }) => {
         return `request.method != '${method}' || request.pathAndQuery != '${target}'`
       })
-      const answers = await answersTo(tree, [...broken, "request.method == 'GET'", 'false'])
-      assert.equal(answers.length, broken.length + 2)
-      for (const [index, { kind, examples = [] }] of answers.entries()) {
+      const verdicts = await verdictsOn(tree, [...broken, "request.method == 'GET'", 'false'])
+      assert.equal(verdicts.length, broken.length + 2)
+      for (const [index, { kind, examples = [] }] of verdicts.entries()) {
         assert.ok(kind !== 'proven' || seen[index] !== true, `proven: ${broken[index]}`)
         for (const { listener, example } of examples) {
           if (Object.keys(example.identity).length > 0 || example.message !== undefined) continue

@@ -8,7 +8,7 @@ import { describeProbe } from './probes.ts'
 import type { Outcome, Probe } from './wire.ts'
 
 const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
-const PATIENCE = 60_000
+const TIMEOUT_MS = 60_000
 
 /**
  * `portcullis run` as a process of its own, which takes over one file after the other. It stands
@@ -45,8 +45,8 @@ export class RunningGateway {
       return outcome.status !== own.status || outcome.by !== own.by
     })
     if (at < 0) return []
-    const claim = `the gateway in this process answers ${side.outcomes[at]?.status}`
-    const observed = `portcullis run answers ${outcomes[at]?.status}`
+    const claim = `the gateway in this process responds with ${side.outcomes[at]?.status}`
+    const observed = `portcullis run responds with ${outcomes[at]?.status}`
     return [{ kind: 'process', claim, observed, probe: describeProbe(probes[at] as Probe) }]
   }
 
@@ -79,7 +79,7 @@ export class RunningGateway {
   }
 
   async #until(what: string, sign: RegExp, refusal: RegExp): Promise<boolean> {
-    for (let waited = 0; waited < PATIENCE; waited += 10) {
+    for (let waited = 0; waited < TIMEOUT_MS; waited += 10) {
       if (sign.test(this.#text)) return true
       if (refusal.test(this.#text)) return false
       if (this.#child?.exitCode !== null) break

@@ -178,7 +178,7 @@ describe('attacks on what is called proven of protocols', () => {
   }
 
   for (const one of [...INVARIANT_ATTACKS, ...SERVICE_INVARIANTS]) {
-    const { name, file, on, admitted, request, answer } = one
+    const { name, file, on, admitted, request, verdict } = one
     it(name, async () => {
       const { world, addresses } = attacked
       const tree = attacked.fileOf(file(addresses))
@@ -192,7 +192,7 @@ describe('attacks on what is called proven of protocols', () => {
       const { suites } = parseExact(out) as {
         readonly suites: readonly { readonly invariants: readonly { answer: { kind: string } }[] }[]
       }
-      assert.equal(suites[0]?.invariants[0]?.answer.kind, answer, out)
+      assert.equal(suites[0]?.invariants[0]?.answer.kind, verdict, out)
     })
   }
 })

@@ -118,7 +118,7 @@ function* cuts(tree: Tree, path: Path, value: Json): Generator<Cut> {
     return
   }
   if (path.at(-2) === 'rules' || NEEDED.has(last) || path.at(-2) === 'backends') return
-  // Without one a route answers 500, which is another matter.
+  // Without one a route responds with 500, which is another matter.
   if (last === 'backends' && path[0] !== 'backends') return
   if (last === 'directResponse') return
   const parent = valueAt(tree, path.slice(0, -1))

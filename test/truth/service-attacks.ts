@@ -334,7 +334,7 @@ export const SERVICE_INVARIANTS: readonly InvariantAttack[] = [
       file: (place) => routed({ host: host(place) }, policies(place)),
       on: {},
       admitted: NOBODY_MARKED,
-      answer: 'not known',
+      verdict: 'not known',
     }),
   ),
   {
@@ -342,21 +342,21 @@ export const SERVICE_INVARIANTS: readonly InvariantAttack[] = [
     file: (place) => routed(models(place, { policies: REJECTS_ALL })),
     on: {},
     admitted: NOBODY_MARKED,
-    answer: 'not known',
+    verdict: 'not known',
   },
   {
     name: 'a webhook denies every call',
     file: (place) => routed(models(place, { policies: webhook(place.refusing) })),
     on: {},
     admitted: NOBODY_MARKED,
-    answer: 'not known',
+    verdict: 'not known',
   },
   {
     name: 'a page of sign-in gets to no backend',
     file: signed('Optional'),
     on: {},
     admitted: "request.path != '/oauth2/logout'",
-    answer: 'not known',
+    verdict: 'not known',
   },
   {
     name: 'whoever gets in is signed in',
@@ -364,7 +364,7 @@ export const SERVICE_INVARIANTS: readonly InvariantAttack[] = [
     on: {},
     admitted: 'has(jwt.sub)',
     request: { session: '{"sub":"alice"}' },
-    answer: 'not known',
+    verdict: 'not known',
   },
   {
     name: 'somebody gets in who is not signed in',
@@ -372,6 +372,6 @@ export const SERVICE_INVARIANTS: readonly InvariantAttack[] = [
     on: {},
     admitted: 'has(jwt.sub)',
     request: {},
-    answer: 'not known',
+    verdict: 'not known',
   },
 ]

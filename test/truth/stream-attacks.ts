@@ -11,7 +11,7 @@ export interface InvariantAttack {
   readonly admitted: string
   /** One that is admitted. */
   readonly request?: SentRequest
-  readonly answer: 'proven' | 'refuted' | 'not known'
+  readonly verdict: 'proven' | 'refuted' | 'not known'
 }
 
 export const PASSED: Tree = { protocol: 'TLS', tls: { mode: 'Passthrough' } }
@@ -128,14 +128,14 @@ export const INVARIANT_ATTACKS: readonly InvariantAttack[] = [
     on: { backend: 'db' },
     admitted: NEAR,
     request: {},
-    answer: 'refuted',
+    verdict: 'refuted',
   },
   {
     name: 'of two routes for connections the one is meant alone',
     file: twoNames,
     on: { route: 'first' },
     admitted: NEAR,
-    answer: 'proven',
+    verdict: 'proven',
   },
   {
     name: 'of two routes for connections the other is meant alone',
@@ -143,7 +143,7 @@ export const INVARIANT_ATTACKS: readonly InvariantAttack[] = [
     on: { route: 'second' },
     admitted: NEAR,
     request: { sni: 'b.example.com' },
-    answer: 'refuted',
+    verdict: 'refuted',
   },
   {
     name: 'which models there are is said by the gateway, whatever provider they have',
@@ -156,6 +156,6 @@ export const INVARIANT_ATTACKS: readonly InvariantAttack[] = [
     on: {},
     admitted: "backend.provider == 'm'",
     request: { target: '/v1/models' },
-    answer: 'not known',
+    verdict: 'not known',
   },
 ]

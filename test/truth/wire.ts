@@ -38,7 +38,7 @@ export interface Probe {
   readonly share?: string
 }
 
-/** What came of it. `by` is the port of the backend that it reached, 0 for an answer of our own. */
+/** What came of it. `by` is the port of the backend that it reached, 0 for a response of our own. */
 export interface Outcome {
   readonly status: number
   readonly by: number | undefined
@@ -73,9 +73,9 @@ function fieldsOf(
   return fields
 }
 
-const PATIENCE = 8_000
+const TIMEOUT_MS = 8_000
 
-/** One connection; it reads answers and nothing else. */
+/** One connection; it reads responses and nothing else. */
 export class Link {
   readonly #socket: Socket
   #text = ''
@@ -114,7 +114,7 @@ export class Link {
         reject(
           new Error(`a connection was neither taken nor refused: ${JSON.stringify(transport)}`),
         )
-      }, PATIENCE)
+      }, TIMEOUT_MS)
       const done = (link: Link | undefined) => {
         clearTimeout(late)
         resolve(link)
@@ -151,10 +151,10 @@ export class Link {
   }
 
   async askHttp2(request: Request, credentials: Credentials): Promise<Outcome> {
-    const answer = await askHttp2(this.#socket, request, fieldsOf(request, credentials))
+    const response = await askHttp2(this.#socket, request, fieldsOf(request, credentials))
     this.close()
-    if (answer === undefined) return CLOSED
-    const { status, backend } = answer
+    if (response === undefined) return CLOSED
+    const { status, backend } = response
     if (backend !== undefined) return { status, by: Number(backend) }
     return { status, by: OWN_STATUSES.has(status) ? 0 : undefined }
   }
@@ -162,23 +162,23 @@ export class Link {
   async ask(bytes: string, isHead: boolean): Promise<Outcome> {
     this.#text = ''
     this.#socket.write(bytes, 'latin1')
-    const until = performance.now() + PATIENCE
+    const until = performance.now() + TIMEOUT_MS
     for (;;) {
-      const answer = readResponse(this.#text, isHead, this.#isOver)
-      if (answer === 'more') {
+      const response = readResponse(this.#text, isHead, this.#isOver)
+      if (response === 'more') {
         if (this.#isOver) return CLOSED
-        if (performance.now() > until) throw new Error('no answer came in time')
+        if (performance.now() > until) throw new Error('no response came in time')
         await this.#more()
         continue
       }
-      if (answer.closes) this.close()
-      return answer.outcome
+      if (response.closes) this.close()
+      return response.outcome
     }
   }
 
   #more(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, PATIENCE)
+      const timer = setTimeout(resolve, TIMEOUT_MS)
       this.#wake = () => {
         clearTimeout(timer)
         this.#wake = undefined
@@ -206,18 +206,18 @@ function contextOf(
 /** Of direct responses and redirects. */
 const OWN_STATUSES: ReadonlySet<number> = new Set([200, 202, 302, 307])
 
-/** A preflight of CORS, which the gateway answers before anybody says who they are. */
+/** A preflight of CORS, to which the gateway responds before clients authenticate. */
 export function isPreflight({ status, by }: Outcome): boolean {
   return status === 204 && by === undefined
 }
 
-interface Answer {
+interface ParsedResponse {
   readonly outcome: Outcome
   readonly closes: boolean
 }
 
-/** Answers here have a length or end with the connection. */
-function readResponse(text: string, isHead: boolean, isOver: boolean): Answer | 'more' {
+/** Responses here have a length or end with the connection. */
+function readResponse(text: string, isHead: boolean, isOver: boolean): ParsedResponse | 'more' {
   const end = text.indexOf('\r\n\r\n')
   if (end < 0) return 'more'
   const head = text.slice(0, end).toLowerCase()

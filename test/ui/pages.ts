@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 
 /** Generous: the machine may be busy with something else. */
-export const PATIENCE = 240_000
+export const TIMEOUT_MS = 240_000
 
 /** Every page, by its path below `/ui/`. */
 export const PAGES = [
@@ -48,7 +48,7 @@ export async function openPage(
     viewport: { width, height: 800 },
     locale: 'en-US',
   })
-  context.setDefaultTimeout(PATIENCE)
+  context.setDefaultTimeout(TIMEOUT_MS)
   const page = await context.newPage()
   const wrong: string[] = []
   const { origin } = new URL(address)
@@ -90,7 +90,7 @@ const READ = "!/ …$/m.test(document.querySelector('main')?.innerText ?? ' …'
 
 /** Waits until an expression is true in the page. */
 export async function eventually(page: Page, what: string, expression: string): Promise<void> {
-  const end = Date.now() + PATIENCE
+  const end = Date.now() + TIMEOUT_MS
   while (Date.now() < end) {
     if ((await page.evaluate(expression)) === true) return
     await wait(100)

@@ -12,7 +12,7 @@ import { FIRST_MINUTE, linesToType } from './first-minute.ts'
  */
 const ROOT = join(import.meta.dirname, '../..')
 const READY = 'http://127.0.0.1:15021/healthz/ready'
-const PATIENCE = 120_000
+const TIMEOUT_MS = 120_000
 
 spawnSync('ip', ['link', 'set', 'lo', 'up'])
 const program = join(ROOT, 'bin/portcullis.ts')
@@ -40,7 +40,7 @@ try {
 }
 
 async function ready(): Promise<void> {
-  const end = Date.now() + PATIENCE
+  const end = Date.now() + TIMEOUT_MS
   while (Date.now() < end) {
     const response = await fetch(READY).catch(() => undefined)
     if (response?.status === 200) return

@@ -1,4 +1,4 @@
-// Answers commands, JSON lines on stdin: compiles expressions with cel-go and evaluates them in
+// Obeys commands, JSON lines on stdin: compiles expressions with cel-go and evaluates them in
 // slices, each slice measured by itself in CPU time, so that the caller can alternate engines.
 package main
 
@@ -63,11 +63,11 @@ func main() {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		answer, err := obey(env, asked)
+		result, err := obey(env, asked)
 		if err != nil {
-			answer = reply{Error: err.Error()}
+			result = reply{Error: err.Error()}
 		}
-		if err := out.Encode(answer); err != nil {
+		if err := out.Encode(result); err != nil {
 			return
 		}
 	}

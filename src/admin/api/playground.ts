@@ -2,6 +2,7 @@ import { request as sendPlain } from 'node:http'
 import { request as sendTls } from 'node:https'
 import * as z from 'zod'
 import type { Model } from '../../model/model.ts'
+import { Reach } from '../../reach/reach.ts'
 import { type ApiReply, type Endpoint, ok, problem } from './define.ts'
 
 const MAX_BODY = 1 << 20
@@ -59,12 +60,11 @@ interface Listening {
 
 /** Only what this gateway listens on: nothing else can be reached this way. */
 function listenerOf(model: Model | undefined, wanted: string | undefined): Listening | string {
-  const all = (model?.gateways ?? []).flatMap(({ name: gateway, listeners }) =>
-    listeners.flatMap((one) =>
-      one.protocol === 'HTTP' || one.protocol === 'HTTPS'
-        ? [{ ...one, called: `${gateway}/${one.name}` }]
-        : [],
-    ),
+  const listeners = model === undefined ? [] : [...new Reach(model).listeners()]
+  const all = listeners.flatMap(({ gateway, listener: one }) =>
+    one.protocol === 'HTTP' || one.protocol === 'HTTPS'
+      ? [{ ...one, called: `${gateway.name}/${one.name}` }]
+      : [],
   )
   const found = all.find(({ called }) => wanted === undefined || called === wanted)
   if (found === undefined) {

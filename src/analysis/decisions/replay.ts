@@ -3,6 +3,7 @@ import { clientsOf, type Listener } from '../../model/gateway.ts'
 import { hashOf } from '../../model/hash.ts'
 import type { Model } from '../../model/model.ts'
 import { kindsThat, recordOf } from '../../reach/kinds.ts'
+import { Reach } from '../../reach/reach.ts'
 import { authenticationsOf, type Entry, isSameEntry, waysThrough } from '../diff/entries.ts'
 import type { ExampleRequest } from '../diff/example.ts'
 import { decidingLater } from '../diff/services.ts'
@@ -140,9 +141,9 @@ interface SideWays {
 function waysIn(side: Side): SideWays {
   const { model } = side
   const routing = hashOf([
-    model.gateways.map(({ name, listeners }) => [
-      name,
-      listeners.map((one) => [one.name, one.port, one.hostname, one.protocol]),
+    [...new Reach(model).listeners()].map(({ gateway, listener: one }) => [
+      gateway.name,
+      ...[one.name, one.port, one.hostname, one.protocol],
     ]),
     model.routes.map(({ name, parents, hostnames, rules }) => [
       name,

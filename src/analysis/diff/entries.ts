@@ -138,7 +138,7 @@ export function waysThrough(model: Model): Ways {
     const before = point.stage === 'traffic' ? [connection] : [connection, traffic as Point]
     const points = [...before, point]
     const known = matches.get(door) as RouteMatch[]
-    for (const own of matchesOf(point.where, door, known, nearerNames(model, listener))) {
+    for (const own of matchesOf(reach, point.where, known, nearerNames(reach, listener))) {
       if (!known.includes(own)) known.push(own)
       const way = [door, route.name, index, own.index, backend?.name ?? '']
       entries.push({
@@ -161,12 +161,12 @@ export function waysThrough(model: Model): Ways {
 }
 
 /** Names below that of the listener which others on its port have: those get their requests. */
-function nearerNames({ gateways }: Model, listener: Where['listener']): readonly string[] {
+function nearerNames(reach: Reach, listener: Where['listener']): readonly string[] {
   if (listener.port === undefined) return []
   const own = nameOf(listener)
   if (own !== undefined && !own.startsWith('*.')) return []
-  const others = gateways.flatMap(({ listeners }) =>
-    listeners.filter(({ port }) => port === listener.port).flatMap((one) => nameOf(one) ?? []),
+  const others = [...reach.listeners()].flatMap(({ listener: one }) =>
+    one.port === listener.port ? (nameOf(one) ?? []) : [],
   )
   return [...new Set(others)]
     .filter((name) => name !== own && (own === undefined || coverage(own)(name)))
@@ -175,13 +175,14 @@ function nearerNames({ gateways }: Model, listener: Where['listener']): readonly
 
 /** One for each match of a rule and each hostname of its route; those that are known already. */
 function* matchesOf(
-  { listener, route, rule, index: place }: Where,
-  door: string,
+  reach: Reach,
+  { gateway, listener, route, rule, index: place }: Where,
   known: readonly RouteMatch[],
   nearer: readonly string[],
 ): Generator<RouteMatch> {
   if (route === undefined || rule === undefined) return
-  const seen = reachable(route.hostnames, nameOf(listener)) ?? []
+  const door = `${gateway.name}/${listener.name}`
+  const seen = reach.routeOn({ gateway, listener }, route)?.hostnames ?? []
   for (const [index, match] of rule.matches.entries()) {
     for (const hostname of seen.length === 0 ? [''] : new Set(seen)) {
       // By whose it is: routes without matches of their own share one object.

@@ -37,7 +37,7 @@ export function compareMessages(
   decide: { readonly old: Decide; readonly now: Decide },
 ): SemanticDiff {
   const hasMcp = ({ backends }: Model) => backends.some(({ kind }) => kind === 'mcp')
-  if (!hasMcp(before) || !hasMcp(after)) return NOTHING
+  if (!hasMcp(before) || !hasMcp(after)) return NO_DIFFERENCES
   const [old, now] = [waysThrough(before), waysThrough(after)]
   const [was, is] = [messagesIn(before, old), messagesIn(after, now)]
   const about = ({ message }: Entry) => {
@@ -47,7 +47,7 @@ export function compareMessages(
   return compareCalls({ ways: old, calls: was }, { ways: now, calls: is }, decide, about)
 }
 
-const NOTHING: SemanticDiff = { differences: [], untold: [] }
+const NO_DIFFERENCES: SemanticDiff = { differences: [], untold: [] }
 
 /** By what is the same in both: the way, the server and what is asked for. */
 function messagesIn(model: Model, { entries }: Ways): ReadonlyMap<string, Entry> {

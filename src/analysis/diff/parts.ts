@@ -2,6 +2,7 @@ import { hashOf } from '../../model/hash.ts'
 import { canonicalJson } from '../../model/json.ts'
 import type { Model } from '../../model/model.ts'
 import { policySchema } from '../../policies/schema.ts'
+import { layersOf } from '../../reach/all-layers.ts'
 import { COMPOSING, kindsThat } from '../../reach/kinds.ts'
 import { Reach } from '../../reach/reach.ts'
 import { ACCOUNTS, type Account, WITHOUT_MEANING } from './accounts.ts'
@@ -183,9 +184,12 @@ function defaultOf(item: PolicyItem): unknown {
 
 /** Another one around it would count in its absence, and not what is said by default. */
 function isOnly({ before, after }: Context, kind: string): boolean {
-  return [before, after].every(({ frontend, gateways }) => {
-    const all = [...frontend, ...gateways.flatMap(({ policies }) => policies)]
-    return all.filter((one) => one.kind === kind).length <= 1
+  return [before, after].every((model) => {
+    let count = 0
+    for (const { policies } of layersOf(model)) {
+      for (const one of policies) if (one.kind === kind) count++
+    }
+    return count <= 1
   })
 }
 
@@ -268,15 +272,14 @@ function isToldByHost(sharing: readonly Sharing[]): boolean {
 
 type Sharing = readonly [gateway: string, name: string, protocol: string, host: unknown]
 
-function listenersByPort({ gateways }: Model): ReadonlyMap<number, readonly Sharing[]> {
+function listenersByPort(model: Model): ReadonlyMap<number, readonly Sharing[]> {
   const found = new Map<number, Sharing[]>()
-  for (const gateway of gateways) {
-    for (const { name, protocol, port, hostname } of gateway.listeners) {
-      if (port === undefined) continue
-      const own = found.get(port) ?? []
-      own.push([gateway.name, name, protocol, hostname])
-      found.set(port, own)
-    }
+  for (const { gateway, listener } of new Reach(model).listeners()) {
+    const { name, protocol, port, hostname } = listener
+    if (port === undefined) continue
+    const own = found.get(port) ?? []
+    own.push([gateway.name, name, protocol, hostname])
+    found.set(port, own)
   }
   return found
 }

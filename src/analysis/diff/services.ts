@@ -33,10 +33,10 @@ export function decidingLater({
   return where.backend?.kind === 'dynamic' ? 'the address that it names' : undefined
 }
 
-const LATER: ReadonlySet<string> = new Set([
-  ...kindsThat(({ asksService, identifies }) => asksService && identifies.length === 0),
-  'guardrails',
-])
+const LATER = kindsThat(
+  ({ asksService, identifies, checksMessages }) =>
+    checksMessages || (asksService && identifies.length === 0),
+)
 
 /** What a request names itself has to be found, and must not be this machine. */
 function addressOf({ backend }: Entry['where']): readonly Pick<ValidPolicy, 'kind' | 'policy'>[] {

@@ -35,13 +35,8 @@ export function readsBody(point: Point): boolean {
   const { stage, effective } = point
   if (stage === 'connection') return false
   if (conditionsAt(point).some(({ reads }) => reads.some(isOfBody))) return true
-  return [...effective].some(
-    ([kind, policies]) => !AFTERWARDS.has(kind) && policies.some(hasBodyExpression),
-  )
+  return [...effective.values()].some((policies) => policies.some(hasBodyExpression))
 }
-
-/** What they cannot keep is not set for them. */
-const AFTERWARDS: ReadonlySet<string> = new Set(['accessLog', 'tracing'])
 
 /** The whole of `request` may be asked for anything in it, by another name. */
 function isOfBody({ variable, fields: [field] }: Read): boolean {

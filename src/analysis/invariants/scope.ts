@@ -1,4 +1,4 @@
-import { type Gateway, type Listener, servesRequests, servesStreams } from '../../model/gateway.ts'
+import type { Gateway, Listener } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
 import type { Route, RouteRule } from '../../model/route.ts'
 import type { TcpRoute } from '../../model/tcp-route.ts'
@@ -35,25 +35,21 @@ export function reachOf(model: Model, scope: InvariantScope): Reach {
   const doors = [...reach.listeners()]
     .filter(({ gateway, listener }) => isMeant(gateway, listener))
     .map((where) => ({ ...where, name: `${where.gateway.name}/${where.listener.name}` }))
-  const doorsOf = (route: Route | TcpRoute, isServed: (listener: Listener) => boolean) =>
-    doors
-      .filter((door) => isServed(door.listener) && reach.isReached(door, route))
-      .map(({ name }) => name)
-
+  const doorsOf = Map.groupBy(
+    doors.flatMap((door) => [...reach.routesOn(door)].map(({ route }) => ({ route, door }))),
+    ({ route }) => route,
+  )
   const routes = new Map<Route, RouteReach>()
   for (const route of model.routes) {
     if (scope.route !== undefined && route.name !== scope.route) continue
-    const listeners = doorsOf(route, servesRequests)
+    const listeners = (doorsOf.get(route) ?? []).map(({ door }) => door.name)
     const rules = route.rules.filter(({ action }) => reaches(action, scope.backend))
     if (listeners.length > 0 && rules.length > 0) routes.set(route, { listeners, rules })
   }
   const isOwn = ({ name, action }: TcpRoute) =>
     (scope.route === undefined || name === scope.route) && reaches(action, scope.backend)
-  const streams = new Set(
-    model.tcpRoutes.filter(isOwn).flatMap((route) => doorsOf(route, servesStreams)),
-  )
   const meant = doors
-    .filter(({ name }) => streams.has(name))
+    .filter((door) => [...reach.streamsOn(door)].some(({ stream }) => isOwn(stream)))
     .map(({ gateway, listener, name }) => [name, takenBy(model, gateway, listener, isOwn)] as const)
   return { routes, streams: new Map(meant) }
 }
@@ -97,12 +93,13 @@ export function otherUses(model: Model, { backend }: InvariantScope): readonly s
 
 /** Names of a scope that the Model does not have, with those that it has. */
 export function unknownNames(model: Model, scope: InvariantScope): readonly UnknownName[] {
-  const listeners = model.gateways.flatMap(({ name, listeners }) => [
-    name,
-    ...listeners.flatMap((listener) => [listener.name, `${name}/${listener.name}`]),
+  const listeners = [...new ModelReach(model).listeners()].flatMap(({ gateway, listener }) => [
+    gateway.name,
+    listener.name,
+    `${gateway.name}/${listener.name}`,
   ])
   const known = {
-    listener: listeners,
+    listener: [...listeners, ...model.gateways.map(({ name }) => name)],
     route: [...model.routes, ...model.tcpRoutes].map(({ name }) => name),
     backend: model.backends.map(({ name }) => name),
   }

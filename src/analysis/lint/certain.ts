@@ -5,7 +5,7 @@ import { impossibleTexts } from './checks/impossible.ts'
 import { unsetAttributes } from './checks/never.ts'
 import { addressTexts } from './checks/wording.ts'
 import type { Finding } from './finding.ts'
-import { surveyStepwise } from './survey.ts'
+import { surveyCooperatively } from './survey.ts'
 import { isSuspect, suspectsOf } from './suspect-rules.ts'
 
 const CERTAIN = [unsetAttributes, addressTexts, impossibleTexts]
@@ -27,7 +27,7 @@ export function* errorsAmong(
   cleared: Iterable<AuthorizationRule> = [],
 ): Generator<void, readonly Finding[]> {
   const matching = new Set(cleared)
-  const surveyed = yield* surveyStepwise(model, suspectReader(ruleReader(), matching))
+  const surveyed = yield* surveyCooperatively(model, suspectReader(ruleReader(), matching))
   const rules = surveyed.rules.filter(({ placed }) => !matching.has(placed.rule))
   return CERTAIN.flatMap((check) => [...check({ ...surveyed, rules }, {})]).filter(
     ({ diagnostic }) => diagnostic.severity === 'error',

@@ -42,11 +42,11 @@ const MAX_RULES = 1_000
  * thousands of routes, and mean the same at all of them.
  */
 export function survey(model: Model): Survey {
-  return runToCompletion(surveyStepwise(model))
+  return runToCompletion(surveyCooperatively(model))
 }
 
 /** The same in small steps; `read`: of the rules that are of interest. */
-export function* surveyStepwise(model: Model, read?: RuleReader): Generator<void, Survey> {
+export function* surveyCooperatively(model: Model, read?: RuleReader): Generator<void, Survey> {
   const identify = identifier()
   const reasoningOf = recentReasonings()
   const points = new Map<string, ReasonedPoint>()

@@ -1,5 +1,6 @@
 import { type Backend, partsOf } from '../../model/backend.ts'
 import { differenceOf } from '../../model/changed-range.ts'
+import { servesRequests } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
 import type { Attached, ValidPolicy } from '../../model/policy.ts'
 import type { Route } from '../../model/route.ts'
@@ -145,7 +146,7 @@ function lookAround(model: Model): Around {
   const listeners: HttpListener[] = []
   let isOfAll = false
   for (const { gateway, listener } of reach.listeners()) {
-    const isHttp = listener.protocol === 'HTTP' || listener.protocol === 'HTTPS'
+    const isHttp = servesRequests(listener)
     const above = new Set<string>()
     const clears = isHttp ? decidesAtListener : decidesConnections
     for (const policies of reach.listsAround({ gateway, listener })) {

@@ -18,7 +18,7 @@ const PORT_FIELDS: ReadonlySet<string> = new Set([
 ])
 /** Such as the tokens of a call. */
 const WHOLE_NUMBERS: NumberDomain = { hasFractions: false, hasNaN: false }
-/** A service answers in protobuf, which has NaN. */
+/** A service responds in protobuf, which has NaN. */
 const ANY_DOUBLE: NumberDomain = { ...JSON_NUMBERS, hasNaN: true }
 
 /** Of an attribute that is a whole number. */

@@ -167,7 +167,7 @@ export class AttributeTree {
     for (const text of texts) node.hints.add(text)
   }
 
-  /** Something is asked of it that only whole values answer; for the search for examples only. */
+  /** Something is asked of it that only whole values can tell; for the search for examples only. */
   vary(attribute: Attribute): void {
     this.#node(attribute).isVaried = true
   }

@@ -84,7 +84,7 @@ describe('the libraries', () => {
     assert.deepEqual([...new Set(free)].sort(), [...UNCHARGED].sort())
   })
 
-  it('answer or fail for any values of their types, and never throw', () => {
+  it('return a value or fail for any values of their types, and never throw', () => {
     const overloads = LIBRARIES.flatMap(({ functions }) =>
       functions.flatMap(({ name, overloads }) => overloads.map((overload) => ({ name, overload }))),
     )
@@ -100,7 +100,7 @@ describe('the libraries', () => {
     fc.assert(
       fc.property(calls, ([, { call, params, result }, args]) => {
         const value = call(...args)
-        // What a list holds is not known before the call, so neither is what it answers.
+        // What a list holds is not known before the call, so neither is what it returns.
         const known = params.every((type) => type.kind !== 'list')
         assert.ok(value === undefined || !known || accepts(result, value))
         if (typeof value === 'string') assert.ok(value.isWellFormed())

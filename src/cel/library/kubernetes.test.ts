@@ -11,7 +11,7 @@ import { parseSemver, type Semver } from '../values/semver.ts'
 import { parseUrl } from '../values/url.ts'
 import type { Value } from '../values/value.ts'
 
-/** What Kubernetes answers, but for the cases under `otherwise`. */
+/** What Kubernetes returns, but for the cases under `otherwise`. */
 const CASES = {
   url: [
     ["url('https://user:pass@example.com:80/path?k=v#frag').getScheme()", '"https"'],
@@ -125,7 +125,7 @@ const CASES = {
   otherwise: [
     // Kubernetes leaves out parameters that it cannot read; a Deny rule must see them.
     ["url('/?a=1;b&c=%zz').getQuery()", '{"a": ["1;b"], "c": ["%zz"]}'],
-    // Answers true there and then fails.
+    // Returns true there and then fails.
     ["isURL('/?a#%zz')", 'false'],
     // Numbers without digits are zero there.
     ["isQuantity('k')", 'false'],

@@ -15,7 +15,7 @@ import { NETWORK } from './network.ts'
 import { isIn } from './operators.ts'
 import { STANDARD } from './standard.ts'
 
-describe('addresses and ranges answer as in cel-go', () => {
+describe('addresses and ranges behave as in cel-go', () => {
   for (const [expression, expected] of NETWORK_CASES) {
     it(`${expression} is ${expected}`, () => {
       const { expr } = parse(expression)

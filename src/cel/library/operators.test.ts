@@ -126,7 +126,7 @@ const CASES: readonly (readonly [Operator, Value, Value, Value | undefined])[] =
   [greaterOrEqual, 'b', 'a', true],
 ]
 
-describe('operators answer the same by their types and without them', () => {
+describe('operators return the same by their types and without them', () => {
   for (const [operator, a, b, expected] of CASES) {
     const said = expected === undefined ? 'an error' : show(expected)
     it(`${show(a)} ${SYMBOL.get(operator)} ${show(b)} is ${said}`, () => {

@@ -96,7 +96,7 @@ describe('matches', () => {
     assert.equal(call('a', 'a'.repeat(1001)), undefined)
   })
 
-  it('forgets dynamic patterns, and answers the same and costs the same as before', () => {
+  it('forgets dynamic patterns, and returns the same and costs the same as before', () => {
     const costs = new Set<number>()
     for (let i = 0; i < 300; i++) {
       for (const text of [`a${i % 100}b`, 'none']) {
@@ -263,7 +263,7 @@ describe('the automaton', () => {
     )
   })
 
-  it('answers the same when its states are known', () => {
+  it('returns the same when its states are known', () => {
     fc.assert(
       fc.property(patterns, texts, (pattern, text) => {
         const own = automaton(pattern)

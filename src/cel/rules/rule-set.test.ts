@@ -164,7 +164,7 @@ describe('a rule set', () => {
     }
   })
 
-  it('counts what look-ups answer and what runs in turn', () => {
+  it('counts what look-ups find and what runs in turn', () => {
     const names = ['a', 'b', 'c', 'd']
     const set = compileRules(
       rulesOf([

@@ -117,6 +117,7 @@ class ModelWriter {
   #rule(route: Route, rule: RouteRule, index: number): Record<string, unknown> {
     const source = route.name.replace(/^[A-Za-z]+Route\//, '')
     const name = this.#names.take(route.rules.length === 1 ? source : `${source}-${index}`)
+    // As they are, not those that reach it: without any the file's reader would take the default.
     const gateways = route.parents.map(
       ({ gateway, listener }) => this.#listeners.get(`${gateway}/${listener}`) ?? gateway,
     )

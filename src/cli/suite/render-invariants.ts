@@ -11,18 +11,18 @@ const CODES = {
 } as const
 
 /** What is said of an invariant: a headline, and below it the reasons. */
-export function invariantLines({ name, answer }: InvariantResult): readonly string[] {
-  switch (answer.kind) {
+export function invariantLines({ name, verdict }: InvariantResult): readonly string[] {
+  switch (verdict.kind) {
     case 'proven':
       return [
-        answer.isVacuous
+        verdict.isVacuous
           ? `proven: ${name} (no request that it applies to is admitted)`
           : `proven: ${name}`,
       ]
     case 'refuted':
-      return [`refuted: ${name}`, ...answer.examples.flatMap(exampleOf)]
+      return [`refuted: ${name}`, ...verdict.examples.flatMap(exampleOf)]
     case 'not known':
-      return [`not known: ${name}`, ...answer.because.map((one) => `  ${reasonOf(one)}`)]
+      return [`not known: ${name}`, ...verdict.because.map((one) => `  ${reasonOf(one)}`)]
   }
 }
 
@@ -40,11 +40,11 @@ function reasonOf({ why, ...place }: Unclear): string {
 
 /** The same for code hosts and editors; nothing is said of what is proven. */
 export function invariantDiagnostics(result: InvariantResult): readonly Diagnostic[] {
-  const { name, origin, answer } = result
-  if (answer.kind === 'proven') return []
+  const { name, origin, verdict } = result
+  if (verdict.kind === 'proven') return []
   const [, ...reasons] = invariantLines(result)
-  const verdict = answer.kind === 'refuted' ? 'does not hold' : 'could not be proven'
-  const message = `invariant \`${name}\` ${verdict}`
+  const words = verdict.kind === 'refuted' ? 'does not hold' : 'could not be proven'
+  const message = `invariant \`${name}\` ${words}`
   const hint = reasons.map((line) => line.trim()).join('\n')
-  return [{ ...CODES[answer.kind], message, origin, hint }]
+  return [{ ...CODES[verdict.kind], message, origin, hint }]
 }

@@ -15,7 +15,7 @@ export function renderResults(results: readonly SuiteResult[], terminal: Termina
     const failed = cases.filter(({ failures }) => failures.length > 0)
     const counts =
       cases.length === 0 ? [] : [`${cases.length - failed.length} of ${cases.length} passed`]
-    const proven = invariants.filter(({ answer }) => answer.kind === 'proven')
+    const proven = invariants.filter(({ verdict }) => verdict.kind === 'proven')
     if (invariants.length > 0)
       counts.push(`${proven.length} of ${invariants.length} invariants proven`)
     return [
@@ -44,7 +44,18 @@ function uncovered({ coverage }: SuiteResult): readonly string[] {
 }
 
 export function renderResultsJson(results: readonly SuiteResult[]): string {
-  return toExactJson({ ...countCases(results), suites: results }, 2)
+  return toExactJson({ ...countCases(results), suites: results.map(publicSuite) }, 2)
+}
+
+/** Scripts know the verdict as `answer`. */
+function publicSuite(suite: SuiteResult): object {
+  const invariants = suite.invariants.map(({ name, origin, verdict, ...rest }) => ({
+    name,
+    origin,
+    answer: verdict,
+    ...rest,
+  }))
+  return { ...suite, invariants }
 }
 
 export function countCases(results: readonly SuiteResult[]) {
@@ -60,7 +71,7 @@ export function exitCodeOf(results: readonly SuiteResult[], isFailed: boolean): 
   const { failed, notRun } = countCases(results)
   if (isFailed || notRun > 0) return 1
   const unproven = results.flatMap(({ invariants }) => invariants.filter((one) => !one.isPassed))
-  const notKnown = unproven.filter(({ answer }) => answer.kind === 'not known')
+  const notKnown = unproven.filter(({ verdict }) => verdict.kind === 'not known')
   return failed > notKnown.length ? 1 : failed === 0 ? 0 : NOT_KNOWN
 }
 

@@ -11,8 +11,8 @@ import { openVerdicts } from '../verdicts.ts'
 export interface InvariantResult {
   readonly name: string
   readonly origin: Origin
-  readonly answer: ProofResult
-  /** Whether the command may succeed with this answer. */
+  readonly verdict: ProofResult
+  /** Whether the command may succeed with this verdict. */
   readonly isPassed: boolean
   readonly milliseconds: number
 }
@@ -25,10 +25,10 @@ export function runInvariants(
 ): readonly InvariantResult[] {
   return invariants.map((invariant) => {
     const began = performance.now()
-    const answer = prove(model, invariant, open)
+    const verdict = prove(model, invariant, open)
     const { name, origin } = invariant
-    const isPassed = answer.kind === 'proven' || (answer.kind === 'not known' && allowsNotKnown)
-    return { name, origin, answer, isPassed, milliseconds: performance.now() - began }
+    const isPassed = verdict.kind === 'proven' || (verdict.kind === 'not known' && allowsNotKnown)
+    return { name, origin, verdict, isPassed, milliseconds: performance.now() - began }
   })
 }
 

@@ -8,6 +8,7 @@ import type { Settings } from '../../model/settings.ts'
 import { listMethods } from '../../protocols/mcp/methods.ts'
 import { Gateway } from '../../proxy/gateway.ts'
 import { layersOf } from '../../reach/all-layers.ts'
+import { Reach } from '../../reach/reach.ts'
 import { loadFile, loadText } from '../../sources/file/load.ts'
 import type { DecisionRecord } from '../../telemetry/decision-record.ts'
 import { createLogger } from '../../telemetry/log.ts'
@@ -197,13 +198,11 @@ function describe({ as: who, method, path, from, sni, headers, mcp }: Case): str
 }
 
 function doorFor({ listener: wanted }: Case, model: Model, { ports }: UnderTest): Door | undefined {
-  for (const { name, listeners } of model.gateways) {
-    for (const listener of listeners) {
-      const names = [name, listener.name, `${name}/${listener.name}`]
-      const isIt = wanted === undefined || names.includes(wanted)
-      const port = ports.get(listener.port ?? 0)
-      if (isIt && port !== undefined) return { port, isEncrypted: isEncrypted(listener) }
-    }
+  for (const { gateway, listener } of new Reach(model).listeners()) {
+    const names = [gateway.name, listener.name, `${gateway.name}/${listener.name}`]
+    const isIt = wanted === undefined || names.includes(wanted)
+    const port = ports.get(listener.port ?? 0)
+    if (isIt && port !== undefined) return { port, isEncrypted: isEncrypted(listener) }
   }
   return undefined
 }

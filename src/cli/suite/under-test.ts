@@ -8,6 +8,8 @@ import type { Settings } from '../../model/settings.ts'
 import type { Authentication } from '../../policies/authentication/schema.ts'
 import type { JwtAuthentication } from '../../policies/jwt-authentication/schema.ts'
 import { sealSecret } from '../../policies/schema.ts'
+import { withPolicies } from '../../reach/all-layers.ts'
+import { Reach } from '../../reach/reach.ts'
 import type { Authority } from './certificate.ts'
 import { pinsFor } from './mcp-stand-in.ts'
 
@@ -33,47 +35,19 @@ export interface UnderTest {
  * certificates of the test run. Rules, routes and all else stay as they were written.
  */
 export async function putUnderTest(model: Model, around: ClusterDeps): Promise<UnderTest> {
-  const written = model.gateways.flatMap(({ listeners }) =>
-    listeners.flatMap(({ port }) => port ?? []),
-  )
-  const ports = await freePorts([...new Set(written)])
-  const policies = (own: readonly Attached[]) => own.flatMap((policy) => changed(policy, around))
+  const ports = await freePorts(new Reach(model).ports)
+  const own = withPolicies(model, (all) => all.flatMap((policy) => changed(policy, around)))
   const edge = around.takesProxyHeader ? [PROXY_HEADER] : []
   return {
     ports,
     model: {
-      ...model,
-      frontend: [...edge, ...policies(model.frontend)],
-      gateways: model.gateways.map((gateway) => ({
+      ...own,
+      frontend: [...edge, ...own.frontend],
+      gateways: own.gateways.map(({ listeners, ...gateway }) => ({
         ...gateway,
-        policies: policies(gateway.policies),
-        listeners: gateway.listeners.map((listener) => ({
-          ...listenerFor(listener, ports, around.authority),
-          policies: policies(listener.policies),
-        })),
+        listeners: listeners.map((one) => listenerFor(one, ports, around.authority)),
       })),
-      routes: model.routes.map((route) => ({
-        ...route,
-        policies: policies(route.policies),
-        rules: route.rules.map((rule) => ({
-          ...rule,
-          policies: policies(rule.policies),
-          action:
-            rule.action.kind === 'invalid'
-              ? rule.action
-              : {
-                  ...rule.action,
-                  backends: rule.action.backends.map((ref) => ({
-                    ...ref,
-                    policies: policies(ref.policies),
-                  })),
-                },
-        })),
-      })),
-      backends: model.backends.map((backend) => ({
-        ...backendFor(backend, around.backends, policies),
-        policies: policies(backend.policies),
-      })),
+      backends: own.backends.map((backend) => backendFor(backend, around.backends)),
     },
   }
 }
@@ -165,23 +139,18 @@ export function standInsFor(backend: Backend): readonly string[] {
   return providers.map((provider) => `${backend.name}/${provider.name}`)
 }
 
-function backendFor(
-  backend: Backend,
-  ports: ReadonlyMap<string, number>,
-  policiesFor: (own: readonly Attached[]) => readonly Attached[],
-): Backend {
+function backendFor(backend: Backend, ports: ReadonlyMap<string, number>): Backend {
   if (backend.kind === 'ai') {
     const providerFor = (provider: AiProvider): AiProvider => {
       const port = ports.get(`${backend.name}/${provider.name}`) ?? 0
-      const endpoint = { host: '127.0.0.1', port }
-      return { ...provider, endpoint, policies: policiesFor(provider.policies) }
+      return { ...provider, endpoint: { host: '127.0.0.1', port } }
     }
     const groups = backend.groups.map(({ providers }) => ({
       providers: providers.map(providerFor),
     }))
     return { ...backend, groups }
   }
-  if (backend.kind === 'mcp') return mcpBackendFor(backend, ports, policiesFor)
+  if (backend.kind === 'mcp') return mcpBackendFor(backend, ports)
   const port = ports.get(backend.name)
   if (port === undefined) return backend
   const { name, origin, policies } = backend
@@ -189,21 +158,16 @@ function backendFor(
 }
 
 /** No program is started, and no server is called: each is a stand-in that speaks HTTP. */
-function mcpBackendFor(
-  backend: McpBackend,
-  ports: ReadonlyMap<string, number>,
-  policiesFor: (own: readonly Attached[]) => readonly Attached[],
-): McpBackend {
+function mcpBackendFor(backend: McpBackend, ports: ReadonlyMap<string, number>): McpBackend {
   const targetFor = (target: McpTarget): McpTarget => {
     const port = ports.get(`${backend.name}/${target.name}`) ?? 0
-    const policies = policiesFor(target.policies)
     const { pins } = target
     const address = { host: '127.0.0.1', port }
     if (target.transport === 'openapi') {
       const { host: _, port: __, backend: ___, ...options } = target.options
-      return { ...target, options: { ...options, ...address }, policies }
+      return { ...target, options: { ...options, ...address } }
     }
-    const own = { ...target, transport: 'mcp', options: address, policies } as const
+    const own = { ...target, transport: 'mcp', options: address } as const
     return pins === undefined ? own : { ...own, pins: pinsFor(target, pins) }
   }
   return { ...backend, targets: backend.targets.map(targetFor) }
@@ -214,7 +178,7 @@ const FIRST_PORT = 16_384
 const LAST_PORT = 32_767
 
 /** Ports that nobody listens on, found by listening on them for a moment. */
-async function freePorts(written: readonly number[]): Promise<ReadonlyMap<number, number>> {
+async function freePorts(written: Iterable<number>): Promise<ReadonlyMap<number, number>> {
   const found = new Map<number, number>()
   const held: Server[] = []
   for (const port of written) {

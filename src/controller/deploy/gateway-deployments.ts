@@ -1,4 +1,5 @@
 import type { Model } from '../../model/model.ts'
+import { Reach } from '../../reach/reach.ts'
 import type { KubeObject } from '../cluster/object.ts'
 import { objectsOf, type Snapshot } from '../cluster/snapshot.ts'
 import { type Deployed, Deployer, type LiveObject, type ObjectClient } from './deployer.ts'
@@ -155,7 +156,6 @@ class GatewayDeployment {
 }
 
 /** Those of listeners that close their connections are open, too. */
-function portsOf({ gateways }: Model): readonly number[] {
-  const all = gateways.flatMap(({ listeners }) => listeners.flatMap(({ port }) => port ?? []))
-  return [...new Set(all)].sort((a, b) => a - b)
+function portsOf(model: Model): readonly number[] {
+  return [...new Reach(model).ports].sort((a, b) => a - b)
 }

@@ -44,8 +44,8 @@ export function noticesOf(
     }
     const isGood = condition.status === (BAD_WHEN_TRUE.has(condition.type) ? 'False' : 'True')
     const isServed = kind === 'Gateway' && place === ' Programmed' && last?.status !== 'True'
-    const isMended = last !== undefined && isBad(last)
-    if (isGood && (isMended || isServed)) notices.push({ type: 'Normal', reason, note })
+    const isFixed = last !== undefined && isBad(last)
+    if (isGood && (isFixed || isServed)) notices.push({ type: 'Normal', reason, note })
   }
   return notices
 }

@@ -8,8 +8,7 @@ import type { TcpRoute } from '../../model/tcp-route.ts'
 import { checkDynamicPolicies } from '../../reach/dynamic-policies.ts'
 import {
   checkAgentPolicies,
-  checkAiOnlyPolicies,
-  checkMcpOnlyPolicies,
+  checkEnforcingBackends,
   checkProviderPolicies,
 } from '../../reach/part-policies.ts'
 import { unenforcedOnStreams } from '../../reach/stream-policies.ts'
@@ -234,8 +233,7 @@ function* checkModel(model: Model): Generator<Diagnostic> {
   yield* unenforcedOnStreams(model)
   yield* checkDynamicPolicies(model)
   yield* checkProviderPolicies(model)
-  yield* checkMcpOnlyPolicies(model)
-  yield* checkAiOnlyPolicies(model)
+  yield* checkEnforcingBackends(model)
   yield* checkAgentPolicies(model)
 }
 

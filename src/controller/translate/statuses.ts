@@ -195,7 +195,7 @@ export function routeStatus(outcome: Omit<RouteOutcome, 'status'>): StatusWithDi
   const content: Verdict = problem !== undefined && isWhole ? problem : OK
   const partly: readonly Condition[] =
     problem === undefined || isWhole ? [] : [partiallyInvalid(problem)]
-  const parents = attachments.map(({ ref, verdict }) => ({
+  const stated = attachments.map(({ ref, verdict }) => ({
     ref,
     conditions: [
       conditionOf('Accepted', firstRefusal([verdict, content])),
@@ -203,12 +203,12 @@ export function routeStatus(outcome: Omit<RouteOutcome, 'status'>): StatusWithDi
       ...partly,
     ],
   }))
-  const diagnostics = parents.flatMap(({ conditions }, index) => {
+  const diagnostics = stated.flatMap(({ conditions }, index) => {
     const [accepted, references] = conditions as [Condition, Condition]
     const ofRefs = index === 0 ? said(read, [references], 'spec.rules') : []
     return [...said(read, [accepted], `spec.parentRefs[${index}]`), ...ofRefs]
   })
-  return { status: { ...identityOf(read), parents }, diagnostics }
+  return { status: { ...identityOf(read), parents: stated }, diagnostics }
 }
 
 function partiallyInvalid({ reason, message }: Refusal): Condition {
@@ -284,15 +284,16 @@ export function modelStatuses(
     ({ origin }) => (origin.kind === 'object' ? origin.object : ''),
   )
   return view.all('ProxyModel', proxyModel).map((read) => {
-    const parents = read.value.spec.parentRefs.flatMap((ref, index) => {
+    const attachments = read.value.spec.parentRefs.flatMap((ref, index) => {
       const id = verdictKey(read.key, index)
       const verdict = gateways.map(({ verdicts }) => verdicts.get(id)).find((one) => one)
       return verdict === undefined ? [] : [{ ref, conditions: [conditionOf('Accepted', verdict)] }]
     })
     const own = problems.get(titleOf(read)) ?? []
-    const unattached = parents.flatMap(({ conditions }) =>
+    const unattached = attachments.flatMap(({ conditions }) =>
       own.length === 0 ? said(read, conditions, 'spec.parentRefs') : [],
     )
-    return { status: { ...identityOf(read), parents }, diagnostics: [...own, ...unattached] }
+    const status = { ...identityOf(read), parents: attachments }
+    return { status, diagnostics: [...own, ...unattached] }
   })
 }

@@ -13,7 +13,7 @@ const NOW = Date.UTC(2026, 0, 1)
 const hashOf = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
 
 function open(apiKey: object, rules: readonly unknown[] = []) {
-  const services = Object.assign(new TestServices(), { world: { date: () => NOW } })
+  const services = Object.assign(new TestServices(), { policyDeps: { date: () => NOW } })
   const authorization = rules.length === 0 ? {} : { authorization: { rules } }
   return programOf({ routes: [{ policies: { apiKey, ...authorization } }] }, services)
 }

@@ -26,7 +26,7 @@ export function openApiKey(
   field: string,
   context: CompileContext,
 ): Authenticator {
-  const { date = Date.now } = context.world
+  const { date = Date.now } = context.policyDeps
   const { find, remove, credential } = compileLocation(location, policy, field, context)
   const known = new Map(keys.map((key) => [key.keyHash.slice(HASH_PREFIX.length), knownOf(key)]))
   return {

@@ -111,7 +111,7 @@ function sendKey({ key, location }: SentKey): Step {
 }
 
 function sendSigned(value: SignedToken, policy: ValidPolicy, context: CompileContext): Step {
-  const sign = tokenSigner(value, context.world.date ?? Date.now)
+  const sign = tokenSigner(value, context.policyDeps.date ?? Date.now)
   if (sign === undefined) {
     const { alg } = value
     context.report({

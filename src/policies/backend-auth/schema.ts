@@ -288,6 +288,11 @@ export interface SentKey {
 }
 
 /** `further`: keys that are sent as well. */
+/** Credentials that sign what is sent need the call as a whole. */
+export function backendsOfCredential({ kind }: BackendAuth): readonly ['ai'] | undefined {
+  return kind === 'aws' ? ['ai'] : undefined
+}
+
 export type BackendAuth = OneCredential & { readonly further?: readonly SentKey[] }
 
 type OneCredential =

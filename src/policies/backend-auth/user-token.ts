@@ -21,7 +21,7 @@ export function findUserToken(
 ): (exchange: Exchange) => Reply | Promise<string | Reply> {
   const { tokens } = context.kept(policy, () => openKept(value, context), 'user tokens')
   if (tokens === undefined) {
-    if (context.world.userTokens !== undefined) {
+    if (context.policyDeps.userTokens !== undefined) {
       context.report({
         code: 'PC0420',
         severity: 'error',
@@ -79,10 +79,10 @@ interface KeptTokens {
   readonly pages: readonly OwnPage[]
 }
 
-function openKept(value: UserToken, { world }: CompileContext): KeptTokens {
+function openKept(value: UserToken, { policyDeps }: CompileContext): KeptTokens {
   const { clientSecret, signIn, redirectUri } = value
   const paths = consentPaths(value)
-  const tokens = world.userTokens?.({
+  const tokens = policyDeps.userTokens?.({
     issuer: value.issuer,
     authorizationEndpoint: value.authorizationEndpoint,
     tokenEndpoint: value.tokenEndpoint,

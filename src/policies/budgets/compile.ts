@@ -21,7 +21,7 @@ export function compileBudgets(
   policies: Attachments<readonly Budget[]>,
   context: CompileContext,
 ): Part {
-  const { quotas, budgets: store, date = Date.now } = context.world
+  const { quotas, budgets: store, date = Date.now } = context.policyDeps
   const all = policies.flatMap((policy): readonly Compiled[] => {
     const { ledgers } = context.kept(policy, () => new Ledgers(policy, { quotas, store }))
     return policy.value.map((budget, index) => ({

@@ -128,7 +128,7 @@ describe('cors: preflights get a response without a backend', () => {
   })
 })
 
-describe('cors: other requests go on, and answers get the headers', () => {
+describe('cors: other requests go on, and responses get the headers', () => {
   const OWN = ['access-control-allow-origin', 'access-control-allow-credentials']
   for (const [what, cors, headers, expected] of [
     [

@@ -54,8 +54,8 @@ function response(content: Uint8Array) {
   const prefix = Buffer.alloc(5)
   prefix.writeUInt32BE(content.length, 1)
   const body = Buffer.concat([prefix, content])
-  const answered = { status: 200, headers: headers as never, fields: [], trailers: headers, body }
-  return readGrpcResponse(answered)
+  const received = { status: 200, headers: headers as never, fields: [], trailers: headers, body }
+  return readGrpcResponse(received)
 }
 
 const { value: json } = fc.letrec((tie) => ({
@@ -164,7 +164,7 @@ const DENYING = {
   deniedResponse: { status: { code: 401 }, headers: [{ header: { key: 'a', value: 'b' } }] },
 }
 
-describe('answers of a service', () => {
+describe('responses of a service', () => {
   it('whatever the bytes are, there is a verdict', () => {
     const property = fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
       assert.match(response(bytes).kind, /^(allowed|denied|failed)$/)

@@ -15,7 +15,7 @@ export type HttpProtocol = NonNullable<ExtAuthz['protocol']['http']>
 
 type Evaluate = (variables: Variables) => Value | undefined
 
-const MAX_ANSWER = 65_536
+const MAX_RESPONSE = 65_536
 
 /** The service is asked by a plain request: 2xx admits, 5xx is no response, all else refuses. */
 export interface HttpAsking {
@@ -67,7 +67,7 @@ export function compileHttp(
         headers: [...headers.filter(([name]) => !names.has(name)), ...own],
         body: Buffer.from(content, 'utf8'),
         timeout,
-        maxBytes: MAX_ANSWER,
+        maxBytes: MAX_RESPONSE,
       }
     },
     read(exchange, response) {

@@ -32,7 +32,7 @@ export function compileExtProc([policy]: Attachments<unknown>, context: CompileC
     if (found === undefined) return undefined
     const processing = new Processing(found.processor, exchange)
     active.set(exchange, processing)
-    exchange.whenOver = () => processing.stop()
+    exchange.onOver = () => processing.stop()
     return processing.request()
   }
 

@@ -27,7 +27,7 @@ export function compileBedrockGuardrails(
   const ask = context.connect(target, policy, '1.1')
   const credentials = credentialsOf(value, policy, context)
   const path = `/guardrail/${encoded(id)}/version/${encoded(version)}/apply`
-  const date = context.world.date ?? Date.now
+  const date = context.policyDeps.date ?? Date.now
   const apply = async (exchange: Exchange, source: string, text: string): Promise<Applied> => {
     const found = await credentials(exchange)
     if (isNone(found)) return failed(found.detail)

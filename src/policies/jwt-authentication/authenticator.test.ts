@@ -24,14 +24,14 @@ interface ServiceResponse {
   readonly isAsync: boolean
 }
 
-const WORLD: JwtDeps = {
+const DEPS: JwtDeps = {
   date: () => NOW,
   fetch: () => Promise.reject(new Error('nothing is to be fetched')),
   clock: { now: () => 0, random: () => 0, after: () => () => {} },
 }
 
 /** Policies as they are written, those of the gateway first. */
-function open(written: object | readonly object[], world: Partial<JwtDeps> = {}) {
+function open(written: object | readonly object[], policyDeps: Partial<JwtDeps> = {}) {
   const all = (Array.isArray(written) ? written : [written]).flatMap((jwtAuthentication, index) =>
     policies({ jwtAuthentication }, 'route', 'traffic', `policy-${index}`),
   ) as unknown as [ValidPolicy<JwtAuthentication>]
@@ -39,7 +39,7 @@ function open(written: object | readonly object[], world: Partial<JwtDeps> = {})
     now: () => 0,
     previous: undefined,
     placeOf: () => '',
-    world: { ...WORLD, ...world },
+    policyDeps: { ...DEPS, ...policyDeps },
   }).open()
   const { step } = compileAuthentication(all, context, openJwt)
   return async (asked: Asked = {}): Promise<ServiceResponse> => {
@@ -282,7 +282,7 @@ describe('keys and tokens', () => {
     const ask = open(
       { issuer: ISSUER, jwks: { url: 'https://issuer.example/keys' } },
       {
-        clock: { ...WORLD.clock, now: () => now },
+        clock: { ...DEPS.clock, now: () => now },
         fetch: async () => {
           fetches++
           return { kind: 'text', text: published, maxAge: undefined }

@@ -2,7 +2,7 @@ import type { ValidPolicy } from '../../model/policy.ts'
 import { type Authenticator, BadCredential, type Found } from '../authenticator.ts'
 import type { CompileContext } from '../define.ts'
 import { compileLocation, placeOf } from '../find-credential.ts'
-import { SYSTEM_WORLD, TokenChecker } from './checker.ts'
+import { SYSTEM_DEPS, TokenChecker } from './checker.ts'
 import type { KeyFault } from './keys.ts'
 import { isRefusal, type Refusal } from './refusal.ts'
 import type { JwtAuthentication } from './schema.ts'
@@ -20,8 +20,8 @@ export function openJwt(
   context: CompileContext,
 ): Authenticator {
   const { location, forward } = value
-  const world = { ...SYSTEM_WORLD, ...context.world }
-  const checker = context.kept(policy, () => new TokenChecker(value, world), field)
+  const policyDeps = { ...SYSTEM_DEPS, ...context.policyDeps }
+  const checker = context.kept(policy, () => new TokenChecker(value, policyDeps), field)
   for (const [issuer, fault] of checker.faults) context.report(faultOf(policy, issuer, fault))
   for (const issuer of checker.keyless) context.report(keylessOf(policy, issuer))
   const { find, remove, credential } = compileLocation(location, policy, field, context)

@@ -9,13 +9,13 @@ import type { JwtAuthentication } from './schema.ts'
 const SIGNER = signerOf('ES256')
 const TOKEN = tokenOf(SIGNER)
 
-function open(written: object, world: Partial<JwtDeps> = {}): TokenChecker {
+function open(written: object, policyDeps: Partial<JwtDeps> = {}): TokenChecker {
   const policy = policySchema('jwtAuthentication').parse(written) as JwtAuthentication
   return new TokenChecker(policy, {
     date: () => NOW,
     fetch: async () => ({ kind: 'text', text: keySetText(SIGNER), maxAge: undefined }),
     clock: { now: () => 0, random: () => 0, after: () => () => {} },
-    ...world,
+    ...policyDeps,
   })
 }
 
@@ -31,8 +31,11 @@ describe('a policy at work', () => {
   it('believes what comes again and again no longer than anything else', () => {
     let now = NOW
     const looked: boolean[] = []
-    const world = { date: () => now, tokenLookedUp: (isKnown: boolean) => looked.push(isKnown) }
-    const checker = open({ issuer: ISSUER, jwks: keySetText(SIGNER) }, world)
+    const policyDeps = {
+      date: () => now,
+      tokenLookedUp: (isKnown: boolean) => looked.push(isKnown),
+    }
+    const checker = open({ issuer: ISSUER, jwks: keySetText(SIGNER) }, policyDeps)
     const first = checker.check(TOKEN)
     for (let i = 0; i < 3; i++) assert.equal(checker.check(TOKEN), first)
     assert.deepEqual(looked, [false, true, true, true])

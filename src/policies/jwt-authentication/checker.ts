@@ -19,7 +19,7 @@ export interface JwtDeps {
   readonly tokenLookedUp?: (isKnown: boolean) => void
 }
 
-export const SYSTEM_WORLD: JwtDeps = {
+export const SYSTEM_DEPS: JwtDeps = {
   date: Date.now,
   fetch: keyFetcher(),
   clock: SYSTEM_CLOCK,
@@ -39,10 +39,10 @@ export class TokenChecker {
   readonly #lookedUp: ((isKnown: boolean) => void) | undefined
   readonly #recent = new RecentTokens()
 
-  constructor({ providers }: Pick<JwtAuthentication, 'providers'>, world: JwtDeps) {
+  constructor({ providers }: Pick<JwtAuthentication, 'providers'>, policyDeps: JwtDeps) {
     const opened = providers.map(({ jwks, ...provider }) => ({
       ...provider,
-      keys: openKeys(provider.issuer, jwks, world),
+      keys: openKeys(provider.issuer, jwks, policyDeps),
     }))
     this.remotes = opened.flatMap(({ issuer, keys }) =>
       keys instanceof RemoteKeys ? [[issuer, keys] as const] : [],
@@ -54,8 +54,8 @@ export class TokenChecker {
       keys instanceof RemoteKeys || (keys.current?.byKid.size ?? 0) > 0 ? [] : [issuer],
     )
     this.#providers = providersByIssuer(opened)
-    this.#date = world.date
-    this.#lookedUp = world.tokenLookedUp
+    this.#date = policyDeps.date
+    this.#lookedUp = policyDeps.tokenLookedUp
   }
 
   check(token: string): Verified | Refusal {
@@ -102,10 +102,10 @@ export class TokenChecker {
 const TOO_LARGE = refuse('too-large', `longer than ${LARGEST_TOKEN} characters`)
 
 /** `issuer`: what they are called in metrics. */
-export function openKeys(issuer: string, jwks: KeySet, world: JwtDeps): KeySource {
+export function openKeys(issuer: string, jwks: KeySet, policyDeps: JwtDeps): KeySource {
   if (jwks.kind === 'local') return fixedKeys(parseKeys(jwks.keys.text))
   const { url, cacheDuration } = jwks
-  const { fetch, clock, refreshed } = world
+  const { fetch, clock, refreshed } = policyDeps
   const observe = (refresh: Refresh) => refreshed?.(issuer, refresh)
   return new RemoteKeys({ url, cacheDuration, fetch, clock, observe })
 }

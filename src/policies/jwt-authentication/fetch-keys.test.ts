@@ -12,7 +12,7 @@ const KEYS = '{"keys":[]}'
 /** Every name is this machine. */
 const loopback: Resolve = (_, done) => done(null, [{ address: '127.0.0.1', family: 4 }])
 
-/** What each path answers. */
+/** What each path responds with. */
 const responses: RequestListener = ({ url = '', headers }, response) => {
   asked.push(url)
   const [, kind = '', detail = ''] = url.split('/')

@@ -16,7 +16,7 @@ export function compileLocalRateLimit(
   [policy]: Attachments<Limits>,
   context: CompileContext,
 ): Part {
-  const { quotas } = context.world
+  const { quotas } = context.policyDeps
   const all = context.kept(
     policy,
     (key) => new PolicyBuckets(policy.policy, policy.value, key, quotas),

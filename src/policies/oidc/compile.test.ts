@@ -37,7 +37,7 @@ const open: OpenSignIn = ({ name }) => ({
 })
 
 const services = (signIn: OpenSignIn = open) =>
-  Object.assign(new TestServices(), { world: { signIn } })
+  Object.assign(new TestServices(), { policyDeps: { signIn } })
 
 const cookieOf = (sub: string, oidc = OIDC) => {
   let name = ''

@@ -111,7 +111,7 @@ function compileOne(policy: ValidPolicy<Oidc>, context: CompileContext): Step {
 
 function open(policy: ValidPolicy<Oidc>, context: CompileContext): SignIn | undefined {
   const { issuer, clientId, clientSecret, cookieSecret, redirectUri, scopes } = policy.value
-  const { signIn } = context.world
+  const { signIn } = context.policyDeps
   // Where nothing is served, nobody signs in.
   if (signIn === undefined) return undefined
   const opened = context.kept(policy, () => ({

@@ -19,3 +19,11 @@ export const timeout = aliased(
 ).describe('Timeouts after which the response is 504.')
 
 export type Timeout = z.output<typeof timeout>
+
+export function neverReached({ request = 0, backendRequest = 0 }: Timeout) {
+  if (request === 0 || backendRequest <= request) return undefined
+  return {
+    message: '`backendRequest` is longer than `request`, which is always reached first',
+    hint: 'increase `request`, which includes retries, or remove `backendRequest`',
+  }
+}

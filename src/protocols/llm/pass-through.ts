@@ -10,7 +10,7 @@ import { isJson, StateStream } from './state/state-stream.ts'
 import type { StateMaps, StreamTranslator, TranslatedCall, TranslateOptions } from './translator.ts'
 import { UsageEventFilter } from './usage-event-filter.ts'
 
-const NOTHING = new Uint8Array(0)
+const NO_BYTES = new Uint8Array(0)
 
 /** Dialects whose bodies name the model, also if the path of a client does: Azure's deployments. */
 const NAMED_IN_BODIES: ReadonlySet<DialectName> = new Set(['completions', 'other'])
@@ -234,14 +234,14 @@ class PassingStream implements StreamTranslator {
   /** What the provider left out stays out: the end of the body says that it is broken. */
   end(): Uint8Array {
     this.#tap.end()
-    return this.#filter?.end() ?? NOTHING
+    return this.#filter?.end() ?? NO_BYTES
   }
 
   abort(error: LlmError): Uint8Array {
     // A line that was begun ends first, so that the error is an event of its own.
-    const rest = this.#filter?.end() ?? NOTHING
+    const rest = this.#filter?.end() ?? NO_BYTES
     const isText = this.#dialect.name !== 'converse'
-    const gap = isText ? new TextEncoder().encode('\n\n') : NOTHING
+    const gap = isText ? new TextEncoder().encode('\n\n') : NO_BYTES
     return joinBytes([rest, gap, this.#dialect.writeStreamError(error)])
   }
 }

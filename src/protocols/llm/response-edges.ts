@@ -100,7 +100,7 @@ function readFirst(text: string, names: EdgeNames, found: Record<string, unknown
 }
 
 /**
- * Reads a member whose value has no inside, and keeps it if it is wanted. Answers where the next
+ * Reads a member whose value has no inside, and keeps it if it is wanted. Returns where the next
  * thing behind it begins; -1: it is not of this kind, or was cut.
  */
 function readMember(

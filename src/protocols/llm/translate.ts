@@ -27,7 +27,7 @@ import type {
 } from './translator.ts'
 import type { Usage } from './usage.ts'
 
-const NOTHING = new Uint8Array(0)
+const NO_BYTES = new Uint8Array(0)
 
 /** Undefined: clients of the one dialect cannot be served by providers of the other. */
 export function translatorFor(client: DialectName, provider: DialectName): Translator | undefined {
@@ -305,7 +305,7 @@ class TranslatedStream implements StreamTranslator {
       const piece = this.#writer.push(this.#names.restoreEvent(event))
       if (piece.length > 0) pieces.push(piece)
     }
-    return pieces.length === 0 ? NOTHING : joinBytes(pieces)
+    return pieces.length === 0 ? NO_BYTES : joinBytes(pieces)
   }
 
   #note(event: StreamEvent): void {

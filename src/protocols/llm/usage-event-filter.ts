@@ -1,7 +1,7 @@
 import { copyBytes, decodeUtf8, isObject, joinBytes, parseJsonText } from './json.ts'
 import { list, obj } from './reading.ts'
 
-const NOTHING = new Uint8Array(0)
+const NO_BYTES = new Uint8Array(0)
 /** What is longer is no event with usage, and is not put together again and again. */
 const MAX_HELD = 64 * 1024
 const LINE_FEED = 10
@@ -30,7 +30,7 @@ export class UsageEventFilter {
     const all = this.#size === 0 ? bytes : joinBytes([...this.#held, bytes])
     const end = endOfLastEvent(all)
     if (all.length - end > MAX_HELD) {
-      this.#hold(NOTHING)
+      this.#hold(NO_BYTES)
       this.#isPassing = true
       return all
     }
@@ -43,7 +43,7 @@ export class UsageEventFilter {
     const rest = joinBytes(this.#held)
     this.#held = []
     this.#size = 0
-    return isUsageEvent(rest) ? NOTHING : rest
+    return isUsageEvent(rest) ? NO_BYTES : rest
   }
 
   #hold(rest: Uint8Array): void {
@@ -105,7 +105,7 @@ function withoutUsage(bytes: Uint8Array): Uint8Array {
   }
   const last = bytes.subarray(start)
   if (last.length > 0 && !isUsageEvent(last)) kept.push(last)
-  return kept.length === 0 ? NOTHING : joinBytes(kept)
+  return kept.length === 0 ? NO_BYTES : joinBytes(kept)
 }
 
 /** It has numbers alone; what is longer is something else. */

@@ -49,7 +49,7 @@ class BatchResponse {
   #isStream: boolean
   /** Something was sent for one of the messages. */
   #hasResponded = false
-  /** Of a notification or a response, to which a list has no place for an answer. */
+  /** Of a notification or a response, to which a list has no place for a response. */
   #failure: Reply | undefined
 
   constructor(responder: McpResponder, isStream: boolean) {

@@ -15,7 +15,7 @@ import { Relay } from './relay.ts'
 import { isModern } from './revisions.ts'
 import { type Replacements, replaceIn, rewriteForClient } from './rewrite.ts'
 import { attributesOf, sentTo } from './sent.ts'
-import { type Serving, whenDone } from './serving.ts'
+import { onDone, type Serving } from './serving.ts'
 
 /** What a message is about, as the client names it. */
 interface Asked {
@@ -46,7 +46,7 @@ export function serveCall<P>(
   const isOpen = !names.isPrefixed && plan.servers.length > 1
   if (named === undefined || isOpen || (asked.kind === 'tool' && names.isShortened(asked.name))) {
     // Which server offers it is known from the lists alone.
-    whenDone(serving, find(serving, asked), (found) => {
+    onDone(serving, find(serving, asked), (found) => {
       if (found === undefined) responder.reply(unknown(message, asked))
       else decide(serving, message, asked, found, permit)
     })
@@ -78,7 +78,7 @@ function decide<P>(
   const { kind } = asked
   const pins = kind === 'tool' ? plan.pins[named.server] : undefined
   if (pins !== undefined && !pins.isFresh(named.name)) {
-    whenDone(serving, isPinned(serving, named, pins, permit), (isSame) => {
+    onDone(serving, isPinned(serving, named, pins, permit), (isSame) => {
       record.isListed = plan.catalog.knows(kind, named.server, named.name)
       if (!isSame) record.outcome = 'denied'
       if (isSame) sendChecked(serving, message, asked, named, permit)
@@ -91,8 +91,8 @@ function decide<P>(
     sendChecked(serving, message, asked, named, permit)
     return
   }
-  // One that does not exist is answered in the same words as one that is denied.
-  whenDone(serving, lookUp(serving, kind, named.server, permit), (isKnown) => {
+  // One that does not exist gets a response in the same words as one that is denied.
+  onDone(serving, lookUp(serving, kind, named.server, permit), (isKnown) => {
     const isThere = !isKnown || plan.catalog.knows(kind, named.server, named.name)
     record.isListed = isKnown && isThere
     if (isThere) sendChecked(serving, message, asked, named, permit)
@@ -166,7 +166,7 @@ function sendChecked<P>(
     isListed = true
     problem ??= paramProblem(headers, item, message.params.arguments)
   })
-  whenDone(serving, looked, () => {
+  onDone(serving, looked, () => {
     const found = isListed ? problem : mismatch(first)
     if (found === undefined) send(serving, message, asked, named, permit)
     else serving.responder.reply(errorReply(400, message.id, found))
@@ -191,9 +191,9 @@ function send<P>(
   const renamed: Replacements =
     named.name === asked.name ? [] : [[asked.path, JSON.stringify(named.name)]]
   const others = withoutConsent(message)
-  const answered: Replacements =
+  const inputResponses: Replacements =
     others === undefined ? [] : [[['params', 'inputResponses'], others]]
-  const text = replaceIn(message.text, [...renamed, ...opened, ...answered])
+  const text = replaceIn(message.text, [...renamed, ...opened, ...inputResponses])
   const { server } = named
   const isChanged = plan.names.isPrefixed || state.isUsed
   // What a rule allowed this client to read is not for all who share a cache.

@@ -13,7 +13,7 @@ import { ACCEPTED, type Changed, failureReply, Relay } from './relay.ts'
 import { replaceIn } from './rewrite.ts'
 import { attributesOf, sentTo } from './sent.ts'
 import type { ServerFailure } from './server.ts'
-import { inTurns, type Serving, whenDone } from './serving.ts'
+import { inTurns, onDone, type Serving } from './serving.ts'
 import { type ServerState, sealSession } from './session.ts'
 
 interface Gathered {
@@ -115,7 +115,7 @@ export function gatherHandshake<P>(serving: Serving<P>, message: ClientMessage, 
     sendings.add(only.send(permit, exchange, sentTo(serving, message, 0), relay))
     return
   }
-  whenDone(serving, gather(serving, message, permit, everyServer(serving)), (gathered) => {
+  onDone(serving, gather(serving, message, permit, everyServer(serving)), (gathered) => {
     const good = successes(serving, message, gathered)
     if (good !== undefined) introduce(serving, message, good, initialize)
   })
@@ -257,11 +257,11 @@ export function gatherList<P>(
       : replaceIn(message.text, [[['params', 'cursor'], JSON.stringify(own)]])
   }
   const servers = cursors === undefined ? offering(serving) : [...cursors.keys()]
-  whenDone(serving, gather(serving, message, permit, servers, textFor), (gathered) => {
-    const answered = gathered.filter(({ collected }) => !isUnsupported(collected))
-    const good = successes(serving, message, answered)
+  onDone(serving, gather(serving, message, permit, servers, textFor), (gathered) => {
+    const supported = gathered.filter(({ collected }) => !isUnsupported(collected))
+    const good = successes(serving, message, supported)
     if (good === undefined) return
-    whenDone(serving, inTurns(serving, mergeSteps(message.id, good, context)), (merged) => {
+    onDone(serving, inTurns(serving, mergeSteps(message.id, good, context)), (merged) => {
       report()
       responder.reply(jsonReply(200, merged, 'upstream'))
     })
@@ -287,9 +287,9 @@ function isUnsupported(collected: Collected): boolean {
 export function tellAll<P>(serving: Serving<P>, message: ClientMessage, permit: P): void {
   const { plan, exchange, responder, sendings } = serving
   if (message.kind === 'request') {
-    whenDone(serving, gather(serving, message, permit, offering(serving)), (gathered) => {
-      const answered = gathered.filter(({ collected }) => !isUnsupported(collected))
-      const good = successes(serving, message, answered)
+    onDone(serving, gather(serving, message, permit, offering(serving)), (gathered) => {
+      const supported = gathered.filter(({ collected }) => !isUnsupported(collected))
+      const good = successes(serving, message, supported)
       if (good === undefined) return
       const text = `{"jsonrpc":"2.0","id":${message.id},"result":${good[0]?.result ?? '{}'}}`
       responder.reply(jsonReply(200, text, 'upstream'))
@@ -306,7 +306,7 @@ export function tellAll<P>(serving: Serving<P>, message: ClientMessage, permit: 
         if (sending !== undefined) sendings.add(sending)
       }),
   )
-  whenDone(serving, Promise.all(told), () => responder.reply(ACCEPTED))
+  onDone(serving, Promise.all(told), () => responder.reply(ACCEPTED))
 }
 
 const LISTS: Readonly<Record<NameKind, readonly string[]>> = {

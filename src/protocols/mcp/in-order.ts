@@ -1,4 +1,4 @@
-import { inTurns, type Serving, whenDone } from './serving.ts'
+import { inTurns, onDone, type Serving } from './serving.ts'
 
 /** Events of a server in their order, while what to make of one of them takes several turns. */
 export class InOrder<P> {
@@ -23,7 +23,7 @@ export class InOrder<P> {
   /** Only of an event that is run: those after it wait. */
   after<T>(steps: Generator<void, T>, next: (value: T) => void): void {
     this.#waiting = []
-    whenDone(this.#serving, inTurns(this.#serving, steps), (value) => {
+    onDone(this.#serving, inTurns(this.#serving, steps), (value) => {
       next(value)
       this.#goOn()
     })

@@ -31,7 +31,7 @@ export class Relay<P> implements ServerEvents {
   readonly #order: InOrder<P>
   #headers: readonly Header[] = []
   #isStream = false
-  #isAnswered = false
+  #hasResponse = false
 
   constructor(serving: Serving<P>, options: RelayOptions) {
     this.#serving = serving
@@ -45,7 +45,7 @@ export class Relay<P> implements ServerEvents {
     this.#isStream = form === 'stream'
     if (form === 'stream') responder.open(this.#headers)
     if (form === 'accepted') {
-      this.#isAnswered = true
+      this.#hasResponse = true
       responder.reply(ACCEPTED)
     }
   }
@@ -72,7 +72,7 @@ export class Relay<P> implements ServerEvents {
   #write(text: string | undefined, block: EventBlock | undefined): boolean {
     const { responder, plan } = this.#serving
     if (!this.#isStream) {
-      this.#isAnswered = true
+      this.#hasResponse = true
       responder.reply(jsonReply(200, text ?? '', 'upstream', this.#headers))
       return true
     }
@@ -85,7 +85,7 @@ export class Relay<P> implements ServerEvents {
     this.#order.run(() => {
       const { responder } = this.#serving
       if (this.#isStream) responder.end()
-      else if (!this.#isAnswered) this.failed({ status: 502, reason: 'no-response' })
+      else if (!this.#hasResponse) this.failed({ status: 502, reason: 'no-response' })
     })
   }
 

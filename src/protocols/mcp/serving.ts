@@ -102,7 +102,7 @@ export class Sendings implements Sending {
 }
 
 /** Goes on with what was waited for, unless nobody wants it any more. */
-export function whenDone<P, T>(
+export function onDone<P, T>(
   { sendings, responder }: Serving<P>,
   awaited: Promise<T>,
   next: (value: T) => void,
@@ -126,7 +126,7 @@ function* whileWanted<P, T>(
   for (;;) {
     const { done, value } = steps.next()
     if (done === true) return value
-    // Nobody looks at what it comes to (`whenDone`).
+    // Nobody looks at what it comes to (`onDone`).
     if (sendings.isStopped) return undefined as T
     yield
   }

@@ -3,8 +3,7 @@ import type { Model } from '../../model/model.ts'
 import { checkDynamicPolicies } from '../dynamic-policies.ts'
 import {
   checkAgentPolicies,
-  checkAiOnlyPolicies,
-  checkMcpOnlyPolicies,
+  checkEnforcingBackends,
   checkProviderPolicies,
 } from '../part-policies.ts'
 import { shadowedPolicies } from '../shadowed-policies.ts'
@@ -32,9 +31,8 @@ const MODEL_CHECKS = [
   unenforcedOnStreams,
   checkDynamicPolicies,
   checkProviderPolicies,
-  checkMcpOnlyPolicies,
+  checkEnforcingBackends,
   checkAgentPolicies,
-  checkAiOnlyPolicies,
   shadowedPolicies,
 ] as const
 

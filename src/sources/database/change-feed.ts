@@ -59,11 +59,11 @@ export class ChangeFeed {
   }
 
   async #follow(): Promise<void> {
-    let patience: number = RETRY.min
+    let retryDelay: number = RETRY.min
     while (!this.#isClosed) {
       try {
         await this.#connected(() => {
-          patience = RETRY.min
+          retryDelay = RETRY.min
         })
       } catch (error) {
         this.problem = connectionProblem(error)
@@ -71,9 +71,9 @@ export class ChangeFeed {
       this.isConnected = false
       await this.#client?.end().catch(() => {})
       if (this.#isClosed) return
-      const pause = jittered(patience)
+      const pause = jittered(retryDelay)
       this.#options.events.lost(this.problem ?? 'the connection ended', pause)
-      patience = Math.min(patience * 2, RETRY.max)
+      retryDelay = Math.min(retryDelay * 2, RETRY.max)
       await this.#sleep(pause)
     }
   }

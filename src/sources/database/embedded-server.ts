@@ -32,7 +32,7 @@ export interface Binaries {
 /** Nobody: the server does not run as root, and needs nothing of anybody. */
 const UNPRIVILEGED = 65_534
 /** Milliseconds: after a crash it first reads its log again. */
-const PATIENCE = 60_000
+const TIMEOUT_MS = 60_000
 const USER = 'portcullis'
 
 /** The one of this platform; undefined where npm has none, or has not installed it. */
@@ -95,7 +95,7 @@ export async function startEmbedded(folder: string, binaries: Binaries): Promise
   ].flatMap((setting) => ['-c', setting])
   // Ctrl-C is for the gateway, which stops the server when it needs it no longer.
   const options = { ...identity, stdio: QUIET, detached: true }
-  for (const end = Date.now() + PATIENCE; ; ) {
+  for (const end = Date.now() + TIMEOUT_MS; ; ) {
     const child = spawn(postgres, ['-D', data, ...settings], options)
     try {
       await accepting(child, url, basename(folder))
@@ -175,7 +175,7 @@ async function isAccepting(url: string): Promise<boolean> {
 const PACE = 50
 
 async function gone(pid: number, signal: NodeJS.Signals): Promise<void> {
-  for (let next: NodeJS.Signals | 0 = signal, end = Date.now() + PATIENCE; Date.now() < end; ) {
+  for (let next: NodeJS.Signals | 0 = signal, end = Date.now() + TIMEOUT_MS; Date.now() < end; ) {
     try {
       process.kill(pid, next)
     } catch {
@@ -199,7 +199,7 @@ async function accepting(child: ChildProcess, url: string, name: string): Promis
     said = error.message
     isOver = true
   })
-  for (const end = Date.now() + PATIENCE; Date.now() < end && !isOver; ) {
+  for (const end = Date.now() + TIMEOUT_MS; Date.now() < end && !isOver; ) {
     if (await isAccepting(url)) return
     await new Promise((resolve) => setTimeout(resolve, PACE))
   }

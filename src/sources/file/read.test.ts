@@ -61,7 +61,7 @@ describe('reading', () => {
     ['braces', '{a: '.repeat(20_000)],
     ['lists', Array.from({ length: 3000 }, (_, i) => `${' '.repeat(i)}-\n`).join('')],
   ] as const) {
-    it(`answers to ${name} that are nested without end`, () => {
+    it(`responses to ${name} that are nested without end`, () => {
       const { value, diagnostics } = readDocument(text, {
         file: 'a.yaml',
         environment: {},

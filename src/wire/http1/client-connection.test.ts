@@ -128,7 +128,7 @@ async function ask() {
   const failures: [string, boolean][] = []
   connection.send('GET', 'GET / HTTP/1.1\r\nhost: a\r\n\r\n', false, 1_000, {
     interim() {},
-    response: () => assert.fail('nobody answered'),
+    response: () => assert.fail('there is no response'),
     data: () => true,
     ended() {},
     drained() {},

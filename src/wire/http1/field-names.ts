@@ -51,10 +51,10 @@ const ROOM = 32
 /** The kind at the length of its name and the last five bits of its first letter: none has both. */
 const BY_SHAPE = new Uint8Array(ROOM * ROOM)
 /** The bytes of each name, at its kind. */
-const OCTETS = new Uint8Array(KINDS * ROOM)
+const BYTES = new Uint8Array(KINDS * ROOM)
 for (const [kind, name] of KNOWN.entries()) {
   if (name !== '') BY_SHAPE[name.length * ROOM + (name.charCodeAt(0) & 31)] = kind
-  for (let i = 0; i < name.length; i++) OCTETS[kind * ROOM + i] = name.charCodeAt(i)
+  for (let i = 0; i < name.length; i++) BYTES[kind * ROOM + i] = name.charCodeAt(i)
 }
 
 /**
@@ -72,7 +72,7 @@ export function kindOfName(bytes: Uint8Array, from: number, to: number): number 
 function confirmKind(bytes: Uint8Array, from: number, length: number, kind: number): number {
   let confirmed = kind
   for (let i = 0; i < length; i++) {
-    const wanted = OCTETS[kind * ROOM + i] as number
+    const wanted = BYTES[kind * ROOM + i] as number
     const byte = bytes[from + i] as number
     if ((byte | LOWER) === wanted) continue
     if (byte !== UNDERSCORE || wanted !== DASH) return PLAIN

@@ -46,7 +46,7 @@ export class RequestHead extends MessageHead {
   /** Whether the client said that it takes trailer fields. */
   takesTrailers = false
   /** What host and port were read from. */
-  authority: Uint8Array = NO_OCTETS
+  authority: Uint8Array = NO_BYTES
   /** Set where names are written in lower case: those that are read, and those that are added. */
   lowersNames = false
   /** Hides the trailers that are not forwarded; set by whoever takes the request on. */
@@ -114,19 +114,19 @@ const METHODS: readonly string[] =
     ' ',
   )
 
-const METHOD_OCTETS: readonly Uint8Array[] = METHODS.map((method) => Buffer.from(method, 'latin1'))
+const METHOD_BYTES: readonly Uint8Array[] = METHODS.map((method) => Buffer.from(method, 'latin1'))
 
 /** The same string for the same method, so that comparing it later compares pointers. */
 function methodOf(text: string, line: RequestLine, bytes: Buffer, start: number): string {
   const from = start + line.method
   const to = start + line.methodEnd
   for (let i = 0; i < METHODS.length; i++) {
-    if (areBytes(bytes, from, to, METHOD_OCTETS[i] as Uint8Array)) return METHODS[i] as string
+    if (areBytes(bytes, from, to, METHOD_BYTES[i] as Uint8Array)) return METHODS[i] as string
   }
   return text.substring(line.method, line.methodEnd)
 }
 
-const NO_OCTETS = new Uint8Array(0)
+const NO_BYTES = new Uint8Array(0)
 
 function readHost(head: RequestHead, bytes: Buffer, start: number): number {
   const { fields } = head
@@ -134,7 +134,7 @@ function readHost(head: RequestHead, bytes: Buffer, start: number): number {
   if (index < 0) {
     head.host = ''
     head.port = 0
-    head.authority = NO_OCTETS
+    head.authority = NO_BYTES
     // RFC 9112 §3.2: HTTP/1.1 has exactly one.
     return head.minor === 0 ? 1 : refuse('missing-host')
   }

@@ -10,7 +10,7 @@ const opened: ScriptedUpstream[] = []
 after(() => opened.forEach((own) => void own.close()))
 
 /**
- * A server of gRPC as it is by default: it answers every PING, and the third that comes within five
+ * A server of gRPC as it is by default: it acknowledges every PING, and the third that comes within five
  * minutes of the one before, without a message of its own in between, ends the connection.
  */
 async function pingsWithin(minutes: number, speaksEvery: number): Promise<readonly number[]> {

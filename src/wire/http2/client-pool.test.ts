@@ -124,10 +124,10 @@ async function reportedBy(onStream: OnStream, head?: string, bodies?: readonly s
   return asked.reported
 }
 
-describe('answers', () => {
+describe('responses', () => {
   for (const [name, onStream, reported] of [
     [
-      'an answer with a length',
+      'a response with a length',
       (stream) => {
         stream.respond({ ':status': 200, 'content-length': '2' })
         stream.end('ok')
@@ -135,12 +135,12 @@ describe('answers', () => {
       ['200 length', 'data ok', 'ended'],
     ],
     [
-      'an answer that is its trailers alone, as gRPC has it',
+      'a response that is its trailers alone, as gRPC has it',
       (stream) => stream.respond({ ':status': 200, 'grpc-status': '5' }, { endStream: true }),
       ['200 close', 'ended'],
     ],
     [
-      'an answer with trailers',
+      'a response with trailers',
       (stream) => {
         stream.respond({ ':status': 200 }, { waitForTrailers: true })
         stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }))
@@ -149,7 +149,7 @@ describe('answers', () => {
       ['200 close', 'data message', 'ended grpc-status=0'],
     ],
     [
-      'interim answers',
+      'interim responses',
       (stream) => {
         stream.additionalHeaders({ ':status': 103, link: '</a>' })
         stream.respond({ ':status': 204 }, { endStream: true })

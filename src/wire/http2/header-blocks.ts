@@ -10,7 +10,7 @@ import {
 
 /** Frames that one block may come in, and bytes of it. */
 export const MAX_FRAMES = 64
-const MAX_OCTETS = 65_536
+const MAX_BYTES = 65_536
 
 /** Puts the header block together that comes as HEADERS and any number of CONTINUATION frames. */
 export class HeaderBlocks {
@@ -29,7 +29,7 @@ export class HeaderBlocks {
 
   /** `max`: bytes of a whole head; a block that is longer than that and the usual is not kept. */
   constructor(max: number) {
-    this.#max = Math.max(MAX_OCTETS, max * 2)
+    this.#max = Math.max(MAX_BYTES, max * 2)
   }
 
   get isWhole(): boolean {

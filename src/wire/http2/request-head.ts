@@ -51,18 +51,18 @@ let hasLength = false
 /** The first that is no pseudo-header. */
 let firstField = 0
 
-const octetsOf = (text: string): Buffer => Buffer.from(text, 'latin1')
-const METHOD = octetsOf(':method')
-const SCHEME = octetsOf(':scheme')
-const AUTHORITY = octetsOf(':authority')
-const PATH = octetsOf(':path')
-const PROTOCOL = octetsOf(':protocol')
-const WEBSOCKET = octetsOf('websocket')
-const WEBSOCKET_KEY = octetsOf('sec-websocket-key')
-const COOKIE = octetsOf('cookie')
-const HTTP = octetsOf('http')
-const HTTPS = octetsOf('https')
-const CONNECT = octetsOf('CONNECT')
+const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1')
+const METHOD = bytesOf(':method')
+const SCHEME = bytesOf(':scheme')
+const AUTHORITY = bytesOf(':authority')
+const PATH = bytesOf(':path')
+const PROTOCOL = bytesOf(':protocol')
+const WEBSOCKET = bytesOf('websocket')
+const WEBSOCKET_KEY = bytesOf('sec-websocket-key')
+const COOKIE = bytesOf('cookie')
+const HTTP = bytesOf('http')
+const HTTPS = bytesOf('https')
+const CONNECT = bytesOf('CONNECT')
 
 function sortFields(block: FieldBlock): number {
   const { bytes, count } = block
@@ -114,7 +114,7 @@ function notePseudo(bytes: Buffer, from: number, to: number, index: number): boo
   return true
 }
 
-const TRAILERS = octetsOf('trailers')
+const TRAILERS = bytesOf('trailers')
 
 function isTrailers(block: FieldBlock, index: number): boolean {
   const from = valueStart(block, index)
@@ -183,11 +183,11 @@ function valueAt(block: FieldBlock, index: number): string {
 let rendered: Buffer = Buffer.allocUnsafeSlow(4_096)
 let end = 0
 
-const VERSION = octetsOf(' HTTP/1.1\r\n')
-const HOST_NAME = octetsOf('host: ')
-const LINE_END = octetsOf('\r\n')
-const GET = octetsOf('GET')
-const CHUNKED = octetsOf('transfer-encoding: chunked\r\n')
+const VERSION = bytesOf(' HTTP/1.1\r\n')
+const HOST_NAME = bytesOf('host: ')
+const LINE_END = bytesOf('\r\n')
+const GET = bytesOf('GET')
+const CHUNKED = bytesOf('transfer-encoding: chunked\r\n')
 /** More than everything that is written besides the block's own lines. */
 const BESIDES = 256
 
@@ -221,7 +221,7 @@ function render(block: FieldBlock, endsStream: boolean): number {
 /** RFC 8441 §5: to rules and backends it is the handshake of RFC 6455, which is a GET with a key. */
 function copyUpgrade(): void {
   const key = randomBytes(16).toString('base64')
-  const lines = octetsOf(
+  const lines = bytesOf(
     `connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-key: ${key}\r\n`,
   )
   copy(lines, 0, lines.length)
@@ -254,8 +254,8 @@ function isCookie(block: FieldBlock, index: number): boolean {
   return areBytes(block.bytes, nameStart(block, index), nameEnd(block, index), COOKIE)
 }
 
-const COOKIE_NAME = octetsOf('cookie: ')
-const COOKIE_BETWEEN = octetsOf('; ')
+const COOKIE_NAME = bytesOf('cookie: ')
+const COOKIE_BETWEEN = bytesOf('; ')
 
 /** RFC 9113 §8.2.3: they were split only for the sake of compression. */
 function joinCookies(block: FieldBlock): void {

@@ -17,9 +17,9 @@ import {
   valueStart,
 } from './field-block.ts'
 
-const octetsOf = (text: string): Buffer => Buffer.from(text, 'latin1')
-const STATUS = octetsOf(':status')
-const VERSION = octetsOf('HTTP/1.1 ')
+const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1')
+const STATUS = bytesOf(':status')
+const VERSION = bytesOf('HTTP/1.1 ')
 
 /**
  * Reads a response's header block as HTTP/1.1 would. Returns 1 or a refusal. A body of unknown
@@ -85,7 +85,7 @@ function readSwitch(
   switching: string,
 ): number {
   const bytes = Buffer.concat([
-    octetsOf(`HTTP/1.1 101 Switching Protocols\r\n${switching}`),
+    bytesOf(`HTTP/1.1 101 Switching Protocols\r\n${switching}`),
     block.bytes.subarray(valueEnd(block, 0) + 2, block.length + 2),
   ])
   return readWhole(bytes, bytes.length, 'GET', limits, head)

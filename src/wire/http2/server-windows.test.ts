@@ -61,11 +61,11 @@ async function upload(length: number, takes: (received: number) => boolean) {
   client.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
   client.write(frame(SETTINGS, 0, 0, Buffer.alloc(0)))
   client.write(frame(HEADERS, END_HEADERS, 1, HEAD))
-  let [sent, mostOnItsWay] = [0, 0]
+  let [sent, maxInFlight] = [0, 0]
   for (let turns = 0; received < length && turns < 10_000; turns++) {
     await turn()
     const room = Math.min(window, connection, length - sent, PIECE)
-    mostOnItsWay = Math.max(mostOnItsWay, window + sent - received)
+    maxInFlight = Math.max(maxInFlight, window + sent - received)
     if (room > 0) {
       client.write(frame(DATA, 0, 1, Buffer.alloc(room)))
       sent += room
@@ -75,24 +75,24 @@ async function upload(length: number, takes: (received: number) => boolean) {
     if (turns % 7 === 0) request?.resumeBody()
   }
   session.destroy()
-  return { updates, received, mostOnItsWay }
+  return { updates, received, maxInFlight }
 }
 
 describe('the window of a stream', () => {
   it('grows to that of the connection while the body is taken as it comes', async () => {
     const length = 8 * HTTP2_LIMITS.connectionWindow
-    const { updates, received, mostOnItsWay } = await upload(length, () => true)
+    const { updates, received, maxInFlight } = await upload(length, () => true)
     assert.equal(received, length)
     // One for each half of a window that has grown, and a few until then.
     assert.ok(updates.length <= 20, `${updates.length} frames`)
-    assert.ok(mostOnItsWay <= HTTP2_LIMITS.connectionWindow, `${mostOnItsWay} bytes`)
-    assert.ok(mostOnItsWay > 2 * HTTP2_LIMITS.streamWindow, `${mostOnItsWay} bytes`)
+    assert.ok(maxInFlight <= HTTP2_LIMITS.connectionWindow, `${maxInFlight} bytes`)
+    assert.ok(maxInFlight > 2 * HTTP2_LIMITS.streamWindow, `${maxInFlight} bytes`)
   })
 
   it('stays as it is for a body that waits', async () => {
     const length = 2 * HTTP2_LIMITS.connectionWindow
-    const { received, mostOnItsWay } = await upload(length, () => false)
+    const { received, maxInFlight } = await upload(length, () => false)
     assert.equal(received, length)
-    assert.ok(mostOnItsWay <= HTTP2_LIMITS.streamWindow, `${mostOnItsWay} bytes`)
+    assert.ok(maxInFlight <= HTTP2_LIMITS.streamWindow, `${maxInFlight} bytes`)
   })
 })

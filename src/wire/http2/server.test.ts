@@ -122,7 +122,7 @@ describe('what conforming clients do is no flood', () => {
   })
 })
 
-/** Gives a server the frames of each turn, and answers what it is asked. */
+/** Gives a server the frames of each turn, and responds to its requests. */
 async function serveFrames(
   framesOf: (id: number) => readonly Buffer[],
   turns: number,

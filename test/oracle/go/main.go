@@ -1,5 +1,5 @@
 // Reads questions as JSON lines, {"expr": …, "env": {name: type}, "vars": {name: CEL text}}, and
-// answers each with a line: the value, or the error and the stage that reported it.
+// responds to each with a line: the value, or the error and the stage that reported it.
 package main
 
 import (
@@ -18,7 +18,7 @@ type question struct {
 	Vars map[string]string `json:"vars"`
 }
 
-type answer struct {
+type outcome struct {
 	Value map[string]any `json:"value,omitempty"`
 	Type  string         `json:"type,omitempty"`
 	Stage string         `json:"stage,omitempty"`
@@ -46,41 +46,41 @@ func main() {
 	}
 }
 
-func reply(asked question) (result answer) {
+func reply(asked question) (result outcome) {
 	defer func() {
 		if crash := recover(); crash != nil {
-			result = answer{Stage: "crash", Error: fmt.Sprint(crash)}
+			result = outcome{Stage: "crash", Error: fmt.Sprint(crash)}
 		}
 	}()
 	env, err := environment(asked.Env)
 	if err != nil {
-		return answer{Stage: "env", Error: err.Error()}
+		return outcome{Stage: "env", Error: err.Error()}
 	}
 	vars := map[string]any{}
 	for name, text := range asked.Vars {
 		value, problem := literal(text)
 		if problem != "" {
-			return answer{Stage: "vars", Error: name + ": " + problem}
+			return outcome{Stage: "vars", Error: name + ": " + problem}
 		}
 		vars[name] = value
 	}
 	parsed, issues := env.Parse(asked.Expr)
 	if issues.Err() != nil {
-		return answer{Stage: "parse", Error: issues.Err().Error()}
+		return outcome{Stage: "parse", Error: issues.Err().Error()}
 	}
 	checked, issues := env.Check(parsed)
 	if issues.Err() != nil {
-		return answer{Stage: "check", Error: issues.Err().Error()}
+		return outcome{Stage: "check", Error: issues.Err().Error()}
 	}
 	program, err := env.Program(checked)
 	if err != nil {
-		return answer{Stage: "program", Error: err.Error()}
+		return outcome{Stage: "program", Error: err.Error()}
 	}
 	value, _, err := program.Eval(vars)
 	if err != nil {
-		return answer{Stage: "eval", Error: err.Error(), Type: checked.OutputType().String()}
+		return outcome{Stage: "eval", Error: err.Error(), Type: checked.OutputType().String()}
 	}
-	return answer{Value: render(value), Type: checked.OutputType().String()}
+	return outcome{Value: render(value), Type: checked.OutputType().String()}
 }
 
 var libraries = []cel.EnvOption{

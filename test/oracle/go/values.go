@@ -91,7 +91,7 @@ var simple = map[string]*cel.Type{
 	"uint":      cel.UintType,
 }
 
-// readType reads `map(string, list(int))` and answers what follows it.
+// readType reads `map(string, list(int))` and returns what follows it.
 func readType(text string) (*cel.Type, string) {
 	end := strings.IndexAny(text, "(,)")
 	if end < 0 {

@@ -45,7 +45,7 @@ func (asIs) Unmarshal(data []byte, v any) error {
 
 func serve() {
 	listener := listen()
-	server := grpc.NewServer(grpc.ForceServerCodec(asIs{}), grpc.MaxRecvMsgSize(64<<20), grpc.UnknownServiceHandler(answer))
+	server := grpc.NewServer(grpc.ForceServerCodec(asIs{}), grpc.MaxRecvMsgSize(64<<20), grpc.UnknownServiceHandler(handle))
 	go server.Serve(listener)
 	plain := listen()
 	var protocols http.Protocols
@@ -65,7 +65,7 @@ func listen() net.Listener {
 
 func port(listener net.Listener) int { return listener.Addr().(*net.TCPAddr).Port }
 
-func answer(_ any, stream grpc.ServerStream) error {
+func handle(_ any, stream grpc.ServerStream) error {
 	method, _ := grpc.MethodFromServerStream(stream)
 	stream.SetTrailer(metadata.Pairs("x-tail", "yes"))
 	total := 0

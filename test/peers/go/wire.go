@@ -49,7 +49,7 @@ type outcome struct {
 	Sent map[uint32]int `json:"sent"`
 }
 
-// Lines are looked at in parallel, and answered in order.
+// Lines are looked at in parallel, and their results written in order.
 func readWire() {
 	// What Go has to say of bytes that are none of HTTP/2 is of no interest here.
 	log.SetOutput(io.Discard)

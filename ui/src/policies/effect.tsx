@@ -49,7 +49,7 @@ export function Effect({ changes, done }: EffectProps) {
   const isValid = validation !== undefined && !(validation instanceof Error) && validation.isValid
   return (
     <Stack gap="md" aria-label="Effect of the change" role="region">
-      <Part title="Is it valid?" report={validation} isDue>
+      <Part title="Is it valid?" report={validation} isReady>
         {(found) =>
           found.isValid ? (
             <Tag tone="good">The configuration stays valid</Tag>
@@ -58,7 +58,7 @@ export function Effect({ changes, done }: EffectProps) {
           )
         }
       </Part>
-      <Part title="Lint" report={lint} isDue={isValid}>
+      <Part title="Lint" report={lint} isReady={isValid}>
         {({ diagnostics }) =>
           diagnostics.length === 0 ? (
             <Tag tone="good">Nothing to report</Tag>
@@ -67,10 +67,10 @@ export function Effect({ changes, done }: EffectProps) {
           )
         }
       </Part>
-      <Part title="All requests" report={diff} isDue={lint !== undefined}>
+      <Part title="All requests" report={diff} isReady={lint !== undefined}>
         {(found) => <Differences report={found} />}
       </Part>
-      <Part title="Recorded requests" report={replay} isDue={diff !== undefined}>
+      <Part title="Recorded requests" report={replay} isReady={diff !== undefined}>
         {(found) => (
           <Text size="sm">
             Of {found.requests} recorded requests {found.changed.length} would be decided
@@ -90,12 +90,12 @@ interface PartProps<T> {
   readonly title: string
   readonly report: Report<T>
   /** Whether it is being looked at. */
-  readonly isDue: boolean
+  readonly isReady: boolean
   readonly children: (found: T) => React.ReactNode
 }
 
-function Part<T>({ title, report, isDue, children }: PartProps<T>) {
-  if (report === undefined && !isDue) return null
+function Part<T>({ title, report, isReady, children }: PartProps<T>) {
+  if (report === undefined && !isReady) return null
   return (
     <div>
       <Title order={3} size="h5" mb={4}>

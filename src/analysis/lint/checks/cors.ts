@@ -1,14 +1,20 @@
 import type { Attached, ValidPolicy } from '../../../model/policy.ts'
 import type { Cors } from '../../../policies/cors/schema.ts'
 import { layersOf } from '../../../reach/all-layers.ts'
+import { effectiveAt } from '../../../reach/effective.ts'
+import { layerAt } from '../../../reach/layers.ts'
 import type { Check } from '../check.ts'
 import { listed } from '../place.ts'
 
 /** AZ025: a browser sends no preflight to a route that asks for a header of the request itself. */
 export const preflightHeaders: Check = function* ({ model }) {
   for (const { name, policies, rules, origin } of model.routes) {
-    for (const rule of rules) {
-      const [cors] = [...policies, ...rule.policies].filter(isCors)
+    for (const [index, rule] of rules.entries()) {
+      const layers = [
+        layerAt(`route ${name}`, policies),
+        layerAt(`rule ${name}/${index}`, rule.policies),
+      ]
+      const [cors] = effectiveAt(layers, 'traffic').byKind.get('cors') ?? []
       if (cors === undefined || !rule.matches.every(({ headers }) => headers.length > 0)) continue
       const names = rule.matches.flatMap(({ headers }) => headers.map((one) => one.name))
       // A browser does send these.

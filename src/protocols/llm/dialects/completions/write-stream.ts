@@ -14,7 +14,7 @@ export const SSE_HEADERS: readonly Header[] = [
 ]
 
 const ENCODER = new TextEncoder()
-const NOTHING = new Uint8Array(0)
+const NO_BYTES = new Uint8Array(0)
 const DELTA_FIELDS = {
   text: 'content',
   refusal: 'refusal',
@@ -57,7 +57,7 @@ class ChunkWriter implements StreamWriter {
 
   push(event: StreamEvent): Uint8Array {
     const text = this.#render(event)
-    return text === '' ? NOTHING : ENCODER.encode(text)
+    return text === '' ? NO_BYTES : ENCODER.encode(text)
   }
 
   #render(event: StreamEvent): string {

@@ -11,7 +11,7 @@ import { anthropicError } from './errors.ts'
 import { messageHead, STOP_WORDS, UNSIGNED, writeUsage } from './response.ts'
 
 const ENCODER = new TextEncoder()
-const NOTHING = new Uint8Array(0)
+const NO_BYTES = new Uint8Array(0)
 
 export function writeStreamError(error: LlmError): Uint8Array {
   return ENCODER.encode(render(anthropicError(error)))
@@ -44,7 +44,7 @@ class MessageWriter implements StreamWriter {
 
   push(event: StreamEvent): Uint8Array {
     const text = this.#render(event)
-    return text === '' ? NOTHING : ENCODER.encode(text)
+    return text === '' ? NO_BYTES : ENCODER.encode(text)
   }
 
   #render(event: StreamEvent): string {

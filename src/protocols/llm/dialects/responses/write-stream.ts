@@ -18,7 +18,7 @@ import { codeOf } from '../openai-errors.ts'
 import { contentPart, responseObject, writeItem } from './response.ts'
 
 const ENCODER = new TextEncoder()
-const NOTHING = new Uint8Array(0)
+const NO_BYTES = new Uint8Array(0)
 
 export function writeStreamError(error: LlmError): Uint8Array {
   return ENCODER.encode(renderError(error, 0))
@@ -66,7 +66,7 @@ class ResponseWriter implements StreamWriter {
 
   push(event: StreamEvent): Uint8Array {
     const text = this.#render(event)
-    return text === '' ? NOTHING : ENCODER.encode(text)
+    return text === '' ? NO_BYTES : ENCODER.encode(text)
   }
 
   #render(event: StreamEvent): string {

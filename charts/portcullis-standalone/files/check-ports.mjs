@@ -17,8 +17,8 @@ async function askPod(address, family) {
   const host = family === 6 ? `[${address}]` : address
   const url = `http://${host}:${READINESS_PORT}/healthz/config`
   try {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(5000) })
-    const [config, newer] = (await answer.text()).split('\n')
+    const response = await fetch(url, { signal: AbortSignal.timeout(5000) })
+    const [config, newer] = (await response.text()).split('\n')
     if (newer === `rejected ${CONFIG}`) {
       console.log(`the pod at ${address} rejected this configuration, and says why in its log`)
       process.exit(1)
