@@ -55,7 +55,14 @@ import { followSource, type ReloadOptions } from './reload.ts'
 import { restartNeeded } from './restart-needed.ts'
 import { shareRevoked } from './route-sign-in.ts'
 import { RUN_HELP, runOptionsOf } from './run-options.ts'
-import { countRejected, logErrors, logFindings, portsOf, withWorkers } from './run-report.ts'
+import {
+  countRejected,
+  logErrors,
+  logFindings,
+  logRejection,
+  portsOf,
+  withWorkers,
+} from './run-report.ts'
 import { sessionKeyProblems, withSessionKey } from './session-key.ts'
 import { optimizeForTraffic, withoutOptimization } from './startup-memory.ts'
 import { stopAsked } from './stop-asked.ts'
@@ -357,8 +364,7 @@ async function serveUntilStopped(
       metrics.gauge(configSynchronized).at({}).set(0)
       status = { ...status, diagnostics }
       print(diagnostics, terminal)
-      const cause = diagnostics.find(({ severity }) => severity === 'error') ?? diagnostics[0]
-      log.error('config', { file, outcome: 'rejected', error: cause?.message })
+      logRejection(file, diagnostics, log)
     },
     broke: (error, digest) => following.rejected([brokenOff(file, error)], digest),
   }
