@@ -248,15 +248,11 @@ async function serveUntilStopped(
     status = { ...status, isReady: true, detail: 'ready', model, diagnostics, findings: undefined }
     const rejected = countRejected(model, diagnostics, controller !== undefined)
     metrics.gauge(configRejectedParts).at({}).set(rejected)
-    metrics
-      .gauge(configSynchronized)
-      .at({})
-      .set(rejected === 0 ? 1 : 0)
+    const synchronized = rejected === 0 ? 1 : 0
+    metrics.gauge(configSynchronized).at({}).set(synchronized)
     logErrors(diagnostics, log)
-    metrics
-      .gauge(configApplied)
-      .at({})
-      .set(Date.now() / 1000)
+    const seconds = Date.now() / 1000
+    metrics.gauge(configApplied).at({}).set(seconds)
     print(diagnostics, terminal)
     // The controller knows what is wrong with its policies.
     if (controller === undefined) linting.ask()
