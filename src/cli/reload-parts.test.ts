@@ -92,3 +92,46 @@ describe('what becomes of an update', () => {
     assert.deepEqual(outcome, { happened: 'apply part by part,broke', ...said })
   })
 })
+
+describe('a source that throws', () => {
+  const quiet = { apply: async () => ({ isApplied: true, diagnostics: [] }), rejected: () => {} }
+
+  it('is reported, and watched again until it ends', async () => {
+    const happened: string[] = []
+    let times = 0
+    const source: Source = {
+      isStrict: false,
+      refresh: () => void happened.push('refresh'),
+      async *watch() {
+        times++
+        yield { result: success(model) }
+        if (times < 3) throw new Error(`fault ${times}`)
+      },
+    }
+    const options = {
+      ...quiet,
+      applied: () => void happened.push('applied'),
+      broke: (error: unknown) => void happened.push(String(error)),
+    }
+    await followSource(source, options, new AbortController().signal, 1)
+    assert.deepEqual(happened, [
+      ...['applied', 'Error: fault 1', 'refresh'],
+      ...['applied', 'Error: fault 2', 'refresh'],
+      'applied',
+    ])
+  })
+
+  it('is let go when the process stops', async () => {
+    const stopping = new AbortController()
+    const source: Source = {
+      isStrict: false,
+      refresh: () => assert.fail('nothing is read any more'),
+      // biome-ignore lint/correctness/useYield: it fails before
+      async *watch() {
+        throw new Error('a fault')
+      },
+    }
+    const options = { ...quiet, applied: () => {}, broke: () => stopping.abort() }
+    await followSource(source, options, stopping.signal, 600_000)
+  })
+})

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import { withoutRepeated } from '../diagnostics/without-repeated.ts'
@@ -22,11 +23,36 @@ export interface ReloadOptions {
 /** Files that are written in place are empty for a moment, and nobody stops serving by that. */
 const SAYS_NOTHING = 'PC0223'
 
+/** Milliseconds until a source that threw is watched again. */
+const PAUSE = 1_000
+
 /**
  * Applies what a source has, one change at a time. A change that is wrong in any way changes
- * nothing, unless the source wants Models to be applied part by part.
+ * nothing, unless the source wants Models to be applied part by part. A source that throws, which
+ * none should, is watched again: otherwise no later change would ever be applied.
  */
 export async function followSource(
+  source: Source,
+  options: ReloadOptions,
+  signal: AbortSignal,
+  pause = PAUSE,
+): Promise<void> {
+  for (;;) {
+    try {
+      await followOnce(source, options, signal)
+      return
+    } catch (error) {
+      if (signal.aborted) return
+      options.broke(error, undefined)
+    }
+    await wait(pause, undefined, { signal }).catch(() => {})
+    if (signal.aborted) return
+    // What changed since nobody has told.
+    source.refresh()
+  }
+}
+
+async function followOnce(
   source: Source,
   options: ReloadOptions,
   signal: AbortSignal,

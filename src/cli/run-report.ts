@@ -28,6 +28,18 @@ export function logErrors(diagnostics: readonly Diagnostic[], log: Logger): void
   }
 }
 
+/** Why a change is rejected as a whole: the first error; all of them are printed. */
+export function logRejection(file: string, diagnostics: readonly Diagnostic[], log: Logger): void {
+  const cause = diagnostics.find(({ severity }) => severity === 'error') ?? diagnostics[0]
+  log.error('config', {
+    file,
+    code: cause?.code,
+    at: cause && renderOrigin(cause.origin),
+    outcome: 'rejected',
+    error: cause?.message,
+  })
+}
+
 /** What is wrong with the policies, in the log too; what the reader said was printed already. */
 export function logFindings(findings: readonly Diagnostic[], log: Logger): void {
   for (const { code, severity, message, origin } of findings) {

@@ -56,7 +56,7 @@ import { followSource, type ReloadOptions } from './reload.ts'
 import { restartNeeded } from './restart-needed.ts'
 import { shareRevoked } from './route-sign-in.ts'
 import { RUN_HELP, runOptionsOf } from './run-options.ts'
-import { countRejected, logErrors, logFindings, withWorkers } from './run-report.ts'
+import { countRejected, logErrors, logFindings, logRejection, withWorkers } from './run-report.ts'
 import { sessionKeyProblems, withSessionKey } from './session-key.ts'
 import { optimizeForTraffic, withoutOptimization } from './startup-memory.ts'
 import { stopAsked } from './stop-asked.ts'
@@ -242,15 +242,11 @@ async function serveUntilStopped(
     status = { ...status, isReady: true, detail: 'ready', model, diagnostics, findings: undefined }
     const rejected = countRejected(model, diagnostics, controller !== undefined)
     metrics.gauge(configRejectedParts).at({}).set(rejected)
-    metrics
-      .gauge(configSynchronized)
-      .at({})
-      .set(rejected === 0 ? 1 : 0)
+    const synchronized = rejected === 0 ? 1 : 0
+    metrics.gauge(configSynchronized).at({}).set(synchronized)
     logErrors(diagnostics, log)
-    metrics
-      .gauge(configApplied)
-      .at({})
-      .set(Date.now() / 1000)
+    const seconds = Date.now() / 1000
+    metrics.gauge(configApplied).at({}).set(seconds)
     print(diagnostics, terminal)
     // The controller knows what is wrong with its policies.
     if (controller === undefined) linting.ask()
@@ -358,8 +354,7 @@ async function serveUntilStopped(
       metrics.gauge(configSynchronized).at({}).set(0)
       status = { ...status, diagnostics }
       print(diagnostics, terminal)
-      const cause = diagnostics.find(({ severity }) => severity === 'error') ?? diagnostics[0]
-      log.error('config', { file, outcome: 'rejected', error: cause?.message })
+      logRejection(file, diagnostics, log)
     },
     broke: (error, digest) => following.rejected([brokenOff(file, error)], digest),
   }

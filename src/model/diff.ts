@@ -1,6 +1,6 @@
 import { canonicalJson } from './json.ts'
 import type { Model } from './model.ts'
-import { PLACES } from './version.ts'
+import { isPlace } from './places.ts'
 
 /** A named thing that a new Model adds, removes or changes. */
 export interface Change {
@@ -58,7 +58,7 @@ const NOUNS: readonly Noun[] = [
 ]
 
 function isSame(a: unknown, b: unknown): boolean {
-  return canonicalJson(a, PLACES) === canonicalJson(b, PLACES)
+  return canonicalJson(a, isPlace) === canonicalJson(b, isPlace)
 }
 
 type Things = ReadonlyMap<string, unknown>

@@ -1,6 +1,6 @@
 import { comparedWith } from './changed-range.ts'
 import type { Model } from './model.ts'
-import { isFileOrigin } from './moves.ts'
+import { isFileOrigin } from './places.ts'
 
 /**
  * The value and all that it holds, never to change again; returns the same value. Origins in files

@@ -5,7 +5,7 @@ import { canonicalJson } from './json.ts'
  * It tells whether two values are the same, and is no proof against someone who looks for
  * collisions: whoever can write one configuration can as well write the other.
  */
-export function hashOf(value: unknown, leaveOut?: ReadonlySet<string>): string {
+export function hashOf(value: unknown, leaveOut?: Parameters<typeof canonicalJson>[1]): string {
   return hashText(canonicalJson(value, leaveOut))
 }
 

@@ -8,7 +8,10 @@ export interface JsonObject {
  * The one text of a value: keys sorted, no white space, what is undefined left out. Equal values
  * give equal bytes whoever built them, and in whatever order.
  */
-export function canonicalJson(value: unknown, leaveOut?: ReadonlySet<string>): string {
+export function canonicalJson(
+  value: unknown,
+  leaveOut?: (key: string, member: unknown) => boolean,
+): string {
   if (typeof value === 'string') return quoted(value)
   if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null'
   if (Array.isArray(value)) {
@@ -17,7 +20,7 @@ export function canonicalJson(value: unknown, leaveOut?: ReadonlySet<string>): s
   let text = ''
   for (const key of Object.keys(value).sort()) {
     const member = (value as Readonly<Record<string, unknown>>)[key]
-    if (member === undefined || leaveOut?.has(key)) continue
+    if (member === undefined || leaveOut?.(key, member)) continue
     text += `${text === '' ? '' : ','}${quoted(key)}:${canonicalJson(member, leaveOut)}`
   }
   return `{${text}}`

@@ -44,6 +44,8 @@ describe('canonical JSON', () => {
   })
 })
 
+const NO_MODEL: Model = { gateways: [], routes: [], tcpRoutes: [], backends: [], frontend: [] }
+
 describe('the hash', () => {
   it('is the same for equal values, in whatever order they were built', () => {
     assert.equal(hashOf({ a: 1, b: [2] }), hashOf({ b: [2], a: 1 }))
@@ -79,10 +81,33 @@ describe('the hash', () => {
     const part = (line: number, name = 'a') => ({
       name,
       origin: { kind: 'file', file: 'x', line, column: 1 },
-      policies: [{ kind: 'cors', origin: { line } }],
+      policies: [{ kind: 'cors', origin: { kind: 'object', object: 'x', field: `[${line}]` } }],
     })
     assert.equal(versionOf(part(1)), versionOf(part(2)))
     assert.notEqual(versionOf(part(1)), versionOf(part(1, 'b')))
+  })
+
+  it('of a part says all that it does, whatever names people choose', () => {
+    for (const key of ['origin', 'diagnostics']) {
+      const versions = ['eu', 'us', ['eu'], [{ severity: 'error' }], { kind: 'file' }].map((own) =>
+        versionOf({ name: 'a', metadata: { [key]: own } }),
+      )
+      assert.equal(new Set(versions).size, versions.length, key)
+    }
+  })
+
+  it('of what people wrote in the form of an origin is another one with another line', () => {
+    const modelOf = (line: number) => {
+      const metadata = { at: { kind: 'file', file: 'x', line, column: 1 } }
+      const origin = { kind: 'file', file: 'y', line, column: 1 }
+      const model = { ...NO_MODEL, backends: [{ name: 'a', origin, metadata }] }
+      return model as unknown as Model
+    }
+    const before = modelOf(1)
+    const next = runToCompletion(reconcile(before, modelOf(2), new Moves()))
+    assert.notEqual(next.backends[0], before.backends[0])
+    assert.deepEqual(before, modelOf(1))
+    assert.deepEqual(next, modelOf(2))
   })
 
   it('has known values: versions outlive a process', () => {

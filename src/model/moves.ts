@@ -1,4 +1,5 @@
 import type { FileOrigin } from '../diagnostics/diagnostic.ts'
+import { isFileOrigin } from './places.ts'
 
 /**
  * Things that were moved within their file, and are otherwise as they were. They stay the same
@@ -80,8 +81,4 @@ function collect(value: Fields, found: FileOrigin[]): void {
     if (key === 'origin' && isFileOrigin(member)) found.push(member)
     else collect(member as Fields, found)
   }
-}
-
-export function isFileOrigin(value: object): value is FileOrigin {
-  return (value as { readonly kind?: unknown }).kind === 'file' && 'line' in value
 }

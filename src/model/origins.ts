@@ -1,4 +1,5 @@
 import type { Origin } from '../diagnostics/diagnostic.ts'
+import { isDiagnostics, isOrigin } from './places.ts'
 
 /** The object, or the place in a file, that an origin is in; as a key. */
 export function ownerOf(origin: Origin): string {
@@ -20,11 +21,6 @@ export function* originsIn(value: unknown): Generator<Origin, void> {
   for (const key in value) {
     const member = (value as Readonly<Record<string, unknown>>)[key]
     if (key === 'origin' && isOrigin(member)) yield member
-    else if (key !== 'diagnostics') yield* originsIn(member)
+    else if (key !== 'diagnostics' || !isDiagnostics(member)) yield* originsIn(member)
   }
-}
-
-function isOrigin(value: unknown): value is Origin {
-  const { kind } = (value ?? {}) as { readonly kind?: unknown }
-  return kind === 'file' || kind === 'object'
 }

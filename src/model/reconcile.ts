@@ -2,7 +2,8 @@ import type { FileOrigin } from '../diagnostics/diagnostic.ts'
 import { changedRange } from './changed-range.ts'
 import type { Gateway } from './gateway.ts'
 import type { Model } from './model.ts'
-import { isFileOrigin, type Moves, placesIn } from './moves.ts'
+import { type Moves, placesIn } from './moves.ts'
+import { isFileOrigin } from './places.ts'
 
 /**
  * The same Model as `next`, with the parts of `previous` wherever nothing about them changed. Whoever
@@ -134,11 +135,15 @@ export function isSame(a: unknown, b: unknown, moved?: Moved[]): boolean {
     for (let i = 0; i < a.length; i++) if (!isSame(a[i], b[i], moved)) return false
     return true
   }
-  if (moved !== undefined && isFileOrigin(a) && isFileOrigin(b)) {
-    if (a.line !== b.line) moved.push({ origin: a, line: b.line })
-    return a.file === b.file && a.column === b.column
-  }
   return !Array.isArray(b) && hasSame(a as Fields, b as Fields, moved)
+}
+
+/** But for their lines: where these are different, it has been moved. */
+function isSameOrigin(a: unknown, b: unknown, moved: Moved[]): boolean {
+  const areThere = typeof a === 'object' && typeof b === 'object' && a !== null && b !== null
+  if (!areThere || !isFileOrigin(a) || !isFileOrigin(b)) return isSame(a, b, moved)
+  if (a.line !== b.line) moved.push({ origin: a, line: b.line })
+  return a.file === b.file && a.column === b.column
 }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -149,7 +154,8 @@ function hasSame(a: Fields, b: Fields, moved: Moved[] | undefined): boolean {
   for (const key in a) {
     const own = a[key]
     if (own === undefined) continue
-    if (!isSame(own, b[key], moved)) return false
+    const isMovable = moved !== undefined && key === 'origin'
+    if (!(isMovable ? isSameOrigin(own, b[key], moved) : isSame(own, b[key], moved))) return false
     count++
   }
   for (const key in b) if (b[key] !== undefined) count--

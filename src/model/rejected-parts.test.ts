@@ -89,4 +89,10 @@ describe('rejected parts', () => {
     const found = named([error(at('ProxyPolicy default/f', 'spec.traffic.authorization.x'))], own)
     assert.deepEqual(found, ['frontend  1'])
   })
+
+  it('are not those in which people wrote something of such a name', () => {
+    const metadata = { diagnostics: [null, { severity: 'error' }], origin: { kind: 'file' } }
+    const routes = [route('own', policy('own', { value: { metadata } }))]
+    assert.deepEqual(rejectedParts({ ...model, routes } as unknown as Model, []), [])
+  })
 })

@@ -1,6 +1,7 @@
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Model } from './model.ts'
 import { isWithin, originsIn, ownerOf } from './origins.ts'
+import { isDiagnostics } from './places.ts'
 
 /** A named thing of a Model with errors; what these concern fails closed. */
 export interface RejectedPart {
@@ -81,9 +82,9 @@ const NONE: ReadonlySet<Diagnostic> = new Set()
 function collectHeld(value: object, found: Set<Diagnostic>): void {
   for (const key in value) {
     const member = (value as Readonly<Record<string, unknown>>)[key]
-    if (typeof member !== 'object' || member === null || key === 'origin') continue
-    if (key === 'diagnostics' && Array.isArray(member)) {
-      for (const one of member as readonly Diagnostic[]) if (isError(one)) found.add(one)
+    if (typeof member !== 'object' || member === null) continue
+    if (key === 'diagnostics' && isDiagnostics(member)) {
+      for (const one of member) if (isError(one)) found.add(one)
     } else collectHeld(member, found)
   }
 }

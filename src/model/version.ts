@@ -2,10 +2,8 @@ import { comparedWith } from './changed-range.ts'
 import { combine, hashLanes, type Lanes, textOf } from './hash.ts'
 import { canonicalJson } from './json.ts'
 import type { Model } from './model.ts'
+import { isPlace } from './places.ts'
 import type { Settings } from './settings.ts'
-
-/** Where a thing was written says nothing about what it does. */
-export const PLACES: ReadonlySet<string> = new Set(['origin', 'diagnostics'])
 
 /**
  * The version of a thing in a Model: a hash of its content, wherever it was written. Computed once
@@ -20,7 +18,7 @@ const versions = new WeakMap<object, Lanes>()
 function lanesOf(thing: object): Lanes {
   const known = versions.get(thing)
   if (known !== undefined) return known
-  const made = hashLanes(canonicalJson(thing, PLACES))
+  const made = hashLanes(canonicalJson(thing, isPlace))
   versions.set(thing, made)
   return made
 }

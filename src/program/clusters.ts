@@ -3,8 +3,8 @@ import { type Exchange, ResponseAttributes } from '../exchange/exchange.ts'
 import type { Backend, HostBackend, Target } from '../model/backend.ts'
 import { hashOf } from '../model/hash.ts'
 import { canonicalJson } from '../model/json.ts'
+import { isPlace } from '../model/places.ts'
 import type { ValidPolicy } from '../model/policy.ts'
-import { PLACES } from '../model/version.ts'
 import { type ExpressionPlace, variablesOf } from '../policies/define.ts'
 import type { LoadBalancer } from '../policies/load-balancer/schema.ts'
 import type { OutlierDetection } from '../policies/outlier-detection/schema.ts'
@@ -103,7 +103,7 @@ export class Clusters {
 /** What makes a cluster the one that it is, wherever it was written. */
 function keyOf(backend: Backend, policies: readonly ValidPolicy[]): string {
   const content = policies.map(({ kind, value }) => ({ kind, value }))
-  return `${backend.name} ${hashOf([{ ...backend, policies: content }], PLACES)}`
+  return `${backend.name} ${hashOf([{ ...backend, policies: content }], isPlace)}`
 }
 
 /** The same for addresses that nothing is said about: thousands of routes have one in place. */

@@ -3,8 +3,8 @@ import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
 import { type DecisionSampler, NO_SAMPLER } from '../exchange/decision.ts'
 import type { Scope } from '../exchange/identity.ts'
 import { canonicalJson } from '../model/json.ts'
+import { isPlace } from '../model/places.ts'
 import type { Attached, Section, ValidPolicy } from '../model/policy.ts'
-import { PLACES } from '../model/version.ts'
 import type {
   CompileContext,
   ExpressionPlace,
@@ -223,7 +223,7 @@ export class CompileContexts {
   }
 
   keep<T>(policy: ValidPolicy, part: string, make: (key: string) => T): T {
-    return this.keepAs(`${this.#placeOf(policy)} ${part} ${canonicalJson(policy, PLACES)}`, make)
+    return this.keepAs(`${this.#placeOf(policy)} ${part} ${canonicalJson(policy, isPlace)}`, make)
   }
 
   /** The same for what belongs to no policy. */

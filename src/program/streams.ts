@@ -2,10 +2,10 @@ import type { Connection } from '../exchange/connection.ts'
 import type { Backend } from '../model/backend.ts'
 import { hashOf } from '../model/hash.ts'
 import type { Model } from '../model/model.ts'
+import { isPlace } from '../model/places.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import type { BackendRef } from '../model/route.ts'
 import type { TcpRoute } from '../model/tcp-route.ts'
-import { PLACES } from '../model/version.ts'
 import { effectiveAt } from '../reach/effective.ts'
 import { Reach } from '../reach/reach.ts'
 import { holdsForStreams } from '../reach/stream-policies.ts'
@@ -108,5 +108,5 @@ function byWeight<T extends { readonly weight: number }>(
 }
 
 function keyOf(backend: Backend, policies: readonly ValidPolicy[]): string {
-  return `${backend.name} ${hashOf([backend, policies], PLACES)}`
+  return `${backend.name} ${hashOf([backend, policies], isPlace)}`
 }

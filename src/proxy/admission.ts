@@ -33,6 +33,7 @@ export function reauthorize(accepted: Accepted, plan: PortPlan, grace: number): 
   const { listener, admitted } = accepted
   if (!accepted.fits(plan)) {
     accepted.end(grace)
+    closeIdle(accepted)
     return
   }
   // Who is not in yet meets the new rules at the door.
@@ -45,12 +46,17 @@ export function reauthorize(accepted: Accepted, plan: PortPlan, grace: number): 
     observer.decided?.(admitted, own, decision)
     observer.rejected(rejectionOf('authorization', DENIED, plan, listener, admitted))
     accepted.end(grace)
-    if (isIdle(accepted)) accepted.carrier.destroy()
+    closeIdle(accepted)
     return
   }
 }
 
-/** HTTP/2 tells the client what it will still respond to; HTTP/1.1 would take one request more. */
-function isIdle({ served }: Accepted): boolean {
-  return served instanceof ServerConnection && served.exchange === undefined
+/**
+ * A request that came now would be one that nothing admits any more. HTTP/2 tells the client what
+ * it will still respond to; HTTP/1.1 would take one request more.
+ */
+export function closeIdle({ served, carrier }: Accepted): void {
+  const isIdle = served instanceof ServerConnection && served.exchange === undefined
+  // The end of a response may still be on its way.
+  if (isIdle && carrier.writableLength === 0) carrier.destroy()
 }

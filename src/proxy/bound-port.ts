@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { Deadlines } from '../wire/deadlines.ts'
 import { DownstreamSocket } from './accept.ts'
 import type { AcceptDeps, AcceptObserver } from './accept-deps.ts'
-import { reauthorize } from './admission.ts'
+import { closeIdle, reauthorize } from './admission.ts'
 import type { HttpListeners } from './http-listeners.ts'
 import type { Load } from './load.ts'
 import type { PortPlan, RequestReading } from './port-plan.ts'
@@ -124,11 +124,19 @@ export class BoundPort implements Port {
       accepted.guard('accept', () => reauthorize(accepted, plan, grace))
   }
 
-  /** Idle connections close, the others are told to; resolves when none is left. */
-  drain(): Promise<void> {
+  /**
+   * Idle connections close, the others are told to; resolves when none is left. `isAtOnce`: also
+   * those that a request may be on its way to.
+   */
+  drain(isAtOnce = false): Promise<void> {
     if (this.#empty === undefined) {
       this.#empty = Promise.withResolvers<void>()
-      for (const accepted of [...this.open]) accepted.guard('connection', () => accepted.drain())
+      for (const accepted of [...this.open]) {
+        accepted.guard('connection', () => {
+          accepted.drain()
+          if (isAtOnce) closeIdle(accepted)
+        })
+      }
       if (this.open.size === 0) this.#empty.resolve()
     }
     return this.#empty.promise

@@ -145,7 +145,8 @@ export class Listeners {
     this.#ports.delete(port)
     server.close()
     this.#leaving.add(bound)
-    const gone = within(bound.drain(), this.#options.grace)
+    // A process that ends serves what is on its way; nobody is to be served where no listener is.
+    const gone = within(bound.drain(!this.#isDraining), this.#options.grace)
     gone.then(() => {
       bound.destroy()
       this.#leaving.delete(bound)

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Model } from '../model/model.ts'
 import { bindSecret } from '../model/secret.ts'
 import type { Settings } from '../model/settings.ts'
@@ -25,7 +26,60 @@ writeFileSync(
 })`,
 )
 
+/** The first one applies a route called `slow` when there is a file `go`; the others write what they have. */
+const SLOW = join(folder, 'slow.mjs')
+writeFileSync(
+  SLOW,
+  `import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+const own = process.env.PORTCULLIS_WORKER
+let all = []
+process.on('message', (order) => {
+  if (order.kind === 'drain') return process.disconnect()
+  const things = order.patch.lists.flatMap(([, list]) => list.flatMap(({ things = [] }) => things))
+  all = all.concat(things.map(({ name }) => name))
+  const respond = () => {
+    if (own === '0' && all.includes('slow') && !existsSync(join(import.meta.dirname, 'go'))) {
+      return setTimeout(respond, 5)
+    }
+    writeFileSync(join(import.meta.dirname, own), JSON.stringify({ pid: process.pid, all }))
+    process.send({ kind: 'applied', id: order.id, applied: { isApplied: true, diagnostics: [] }, quotas: [] })
+  }
+  respond()
+})`,
+)
+
 describe('Workers', () => {
+  it('that end while another one applies a change are replaced by ones that have it', async () => {
+    const log = createLogger({ format: 'text', level: 'off', write: () => {} })
+    const workers = new Workers([SLOW], { modelCatalog: [] } as unknown as Settings, 2, log)
+    const options = process.execArgv.splice(0)
+    const none: Model = { gateways: [], routes: [], tcpRoutes: [], backends: [], frontend: [] }
+    const withRoute = (name: string): Model => ({ ...none, routes: [{ name }] as never })
+    const second = (): { pid: number; all: string[] } =>
+      JSON.parse(readFileSync(join(folder, '1'), 'utf8'))
+    const until = async (test: () => boolean) => {
+      while (!test()) await wait(5)
+    }
+    try {
+      await workers.apply(withRoute('old'))
+      await until(() => existsSync(join(folder, '1')))
+      const { pid } = second()
+      // Longer than a worker must live to be replaced at once.
+      await wait(1_100)
+      const applied = workers.apply(withRoute('slow'))
+      process.kill(pid, 'SIGKILL')
+      await until(() => second().pid !== pid)
+      writeFileSync(join(folder, 'go'), '')
+      assert.equal((await applied).isApplied, true)
+      assert.equal(workers.serving, 2)
+      assert.equal(second().all.at(-1), 'slow')
+    } finally {
+      process.execArgv.push(...options)
+      await workers.drain()
+    }
+  })
+
   it('are sent what changed, whatever else there is and whatever became of the change before', async () => {
     const log = createLogger({ format: 'text', level: 'off', write: () => {} })
     const workers = new Workers([ENTRY], { modelCatalog: [] } as unknown as Settings, 2, log)

@@ -115,7 +115,7 @@ export class Workers {
    */
   async apply(model: Model, isStrict = true, written?: Settings): Promise<Applied> {
     while (this.#workers.size < this.#count) this.#start(this.#freeNumber())
-    const [first, ...others] = [...this.#workers.values()]
+    const [first] = [...this.#workers.values()]
     if (first === undefined) return { isApplied: false, diagnostics: [] }
     const before = this.#settings
     // All else that was written takes effect after a restart.
@@ -128,6 +128,8 @@ export class Workers {
     }
     this.#model = model
     this.#isStrict = isStrict
+    // Those that are there now: one that began meanwhile was sent what was served before.
+    const others = [...this.#workers.values()].filter((worker) => worker !== first)
     const all = await Promise.all(others.map((worker) => this.#applyOrEnd(worker, model)))
     this.#quotas.retain(new Set([applied, ...all].flatMap(({ quotas }) => quotas)))
     return applied
@@ -303,7 +305,7 @@ export class Workers {
       }
       this.#waiting.set(id, settle)
       worker.child.once('exit', ended)
-      send(worker.child, order(id))
+      if (!send(worker.child, order(id))) ended()
     })
   }
 }

@@ -72,6 +72,7 @@ ${more}`
       running.write(text(rules('{ deny: "true" }'), 'polices: []'))
       await until('the rejection', async () => (await running.metric(rejected)) === 1)
       await said(/PC0406/)
+      await said(/"code":"PC0210","at":"[^"]*gateway\.yaml:\d+:1","outcome":"rejected"/)
       assert.equal(await status('/guarded'), 200)
       assert.equal(await status('/other'), 200)
     })

@@ -144,6 +144,9 @@ describe('a Model in parts', { skip: WITHOUT_OPENSSL }, () => {
       [{ guarded: 'hostname: x' }, 'PC0210'],
       [{ guarded: 'hostnames: ["a b"]' }, 'PC0215'],
       [{ spare: 'listeners: [{ name: any }, { hostnam: x.test, tls: {} }]' }, 'PC0210'],
+      [{ spare: 'listeners: [{ name: any }, x.test]' }, 'PC0212'],
+      [{ spare: 'listeners: [{ name: any }, [{ hostname: x.test }]]' }, 'PC0212'],
+      [{ spare: 'listeners: [{ name: any }, 5]' }, 'PC0212'],
     ] as const) {
       const said: Diagnostic[] = []
       assert.equal(typeof read(wrong, said), 'undefined', JSON.stringify(wrong))

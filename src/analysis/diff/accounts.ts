@@ -369,6 +369,3 @@ function accountsOfPolicy(
 function isAccount(own: Account | Readonly<Record<string, Account>>): own is Account {
   return typeof own['by'] === 'string'
 }
-
-/** Said of every part: where it is written, what it is called, what follows from where it is. */
-export const WITHOUT_MEANING: ReadonlySet<string> = new Set(['origin', 'diagnostics'])

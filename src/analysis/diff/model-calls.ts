@@ -2,12 +2,12 @@ import { compile, STAGES } from '../../cel/index.ts'
 import type { AiBackend, AiModel, VirtualModel, VirtualTarget } from '../../model/backend.ts'
 import { hashOf } from '../../model/hash.ts'
 import type { Model } from '../../model/model.ts'
+import { isPlace } from '../../model/places.ts'
 import type { Authorization } from '../../policies/schema.ts'
 import { isText } from '../mcp-facts.ts'
 import { type PlacedRule, placedCondition } from '../placed-rule.ts'
 import type { Point } from '../points.ts'
 import type { Fact } from '../symbolic/attribute-tree.ts'
-import { WITHOUT_MEANING } from './accounts.ts'
 import { compareCalls } from './calls.ts'
 import type { Decide, SemanticDiff } from './difference.ts'
 import { type Entry, type Ways, waysThrough } from './entries.ts'
@@ -146,7 +146,7 @@ function callEntry(entry: Entry, backend: AiBackend, asked: Asked): Entry {
     .flatMap(({ providers }) => providers)
     .find(({ name: one }) => one === entry.provider)
   const served = [provider?.provider ?? '', provider?.options ?? {}, asked.record, unread]
-  const unlooked = { ...others, provider: hashOf(served, WITHOUT_MEANING) }
+  const unlooked = { ...others, provider: hashOf(served, isPlace) }
   return { ...entry, unlooked, points, model: name }
 }
 

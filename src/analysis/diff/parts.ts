@@ -1,11 +1,12 @@
 import { hashOf } from '../../model/hash.ts'
 import { canonicalJson } from '../../model/json.ts'
 import type { Model } from '../../model/model.ts'
+import { isPlace } from '../../model/places.ts'
 import { policySchema } from '../../policies/schema.ts'
 import { layersOf } from '../../reach/all-layers.ts'
 import { COMPOSING, kindsThat } from '../../reach/kinds.ts'
 import { Reach } from '../../reach/reach.ts'
-import { ACCOUNTS, type Account, WITHOUT_MEANING } from './accounts.ts'
+import { ACCOUNTS, type Account } from './accounts.ts'
 
 /** A part of the Model that differs, and that nothing accounts for. */
 export interface UnaccountedPart {
@@ -105,7 +106,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 function walkObject(context: Context, old: Fields, now: Fields, at: Position): void {
   for (const key of new Set([...Object.keys(old), ...Object.keys(now)])) {
-    if (WITHOUT_MEANING.has(key)) continue
+    if ([old, now].every((one) => !(key in one) || isPlace(key, one[key]))) continue
     // What the item of a list is found by is the same, or the item is another one.
     if (at.pattern.endsWith(']') && key === 'name') continue
     if (at.pattern.endsWith('backends[]') && key === 'backend') continue
@@ -285,7 +286,7 @@ function listenersByPort(model: Model): ReadonlyMap<number, readonly Sharing[]> 
 }
 
 function isSame(a: unknown, b: unknown): boolean {
-  return canonicalJson(a, WITHOUT_MEANING) === canonicalJson(b, WITHOUT_MEANING)
+  return canonicalJson(a, isPlace) === canonicalJson(b, isPlace)
 }
 
 function isPart(value: unknown): value is object {

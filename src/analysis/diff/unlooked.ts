@@ -3,9 +3,10 @@ import { compile, STAGES } from '../../cel/index.ts'
 import type { AiProvider, Backend } from '../../model/backend.ts'
 import { hashOf } from '../../model/hash.ts'
 import { canonicalJson } from '../../model/json.ts'
+import { isPlace } from '../../model/places.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { conditionsAt, type Point } from '../points.ts'
-import { ACCOUNTS, WITHOUT_MEANING } from './accounts.ts'
+import { ACCOUNTS } from './accounts.ts'
 import type { Entry } from './entries.ts'
 
 /**
@@ -18,7 +19,7 @@ export function unlookedAt(points: readonly Point[]): Readonly<Record<string, st
     for (const [kind, policies] of effective) {
       const values = policies.map(({ value }) => partsOf(kind, value))
       if (stage === 'connection' || values.every((one) => one === undefined)) continue
-      found[kind] = `${found[kind] ?? ''}${hashOf(canonicalJson(values, WITHOUT_MEANING))}`
+      found[kind] = `${found[kind] ?? ''}${hashOf(canonicalJson(values, isPlace))}`
     }
   }
   if (points.some(readsBody)) found[READ_BODY] = ''
@@ -90,13 +91,13 @@ function servedBy(
       const { models = [], virtualModels = [], allowEndpoints = [] } = backend
       const { provider: name = '', options = {} } = provider ?? {}
       const served = [name, options, models, virtualModels, allowEndpoints]
-      return { provider: hashOf(served, WITHOUT_MEANING) }
+      return { provider: hashOf(served, isPlace) }
     }
     case 'mcp': {
       const targets = backend.targets.map(({ name, transport, options, pins }) => {
         return { name, transport, options, ...(pins && { pins }) }
       })
-      return { mcp: hashOf([targets, backend.options], WITHOUT_MEANING) }
+      return { mcp: hashOf([targets, backend.options], isPlace) }
     }
     case 'dynamic':
       return { dynamic: hashOf(backend.target ?? null) }

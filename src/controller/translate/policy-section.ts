@@ -13,9 +13,10 @@ import {
 } from '../../policies/schema.ts'
 import type { ObjectBackendRef } from '../resources/routes.ts'
 import { type Converted, NotConvertible } from './converter.ts'
+import { wordsFor } from './issues.ts'
 import { CONVERTERS, isAsInFile } from './policy-values.ts'
 import type { ResolvedRef } from './resolved-ref.ts'
-import { type ClusterView, complaint, fieldOf, originOf, type Read, wordsFor } from './view.ts'
+import { type ClusterView, complaint, fieldOf, originOf, type Read } from './view.ts'
 
 export interface SectionContext {
   readonly view: ClusterView
@@ -190,8 +191,8 @@ function checkAnew(
   }
   const parsed = z.safeParse(schema, value)
   if (!parsed.success) {
-    const diagnostics = parsed.error.issues.map((issue) =>
-      complaint(read, placeOf(issue.path), 'PC0701', wordsFor(issue)),
+    const diagnostics = wordsFor(parsed.error.issues, value, schema).map((one) =>
+      complaint(read, placeOf(one.path), 'PC0701', one.message, one.hint),
     )
     return { diagnostics }
   }

@@ -6,6 +6,7 @@ import { EMPTY_SNAPSHOT, type ObjectChange, objectsOf, type Snapshot } from '../
 import { configMap, referenceGrant, secret } from '../resources/cluster-objects.ts'
 import { GATEWAY_API, type LabelSelector, selects } from '../resources/metadata.ts'
 import { Cells } from './cells.ts'
+import { wordsFor } from './issues.ts'
 import { LabelIndex } from './label-index.ts'
 import { ObjectList, type Outcome, type Read } from './object-list.ts'
 
@@ -259,8 +260,8 @@ function readAnew(object: KubeObject, kind: string, schema: z.ZodType): Outcome 
   if (parsed.success) {
     return { read: { object, value: parsed.data, ...about, namespace: where, name } }
   }
-  const diagnostics = parsed.error.issues.map((issue) =>
-    complaint(about, fieldOf(issue.path), 'PC0701', wordsFor(issue)),
+  const diagnostics = wordsFor(parsed.error.issues, object, schema).map(({ path, message, hint }) =>
+    complaint(about, fieldOf(path), 'PC0701', message, hint),
   )
   return { diagnostics }
 }
@@ -271,26 +272,6 @@ export function fieldOf(path: readonly PropertyKey[]): string {
     .map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`))
     .join('')
     .replace(/^\./, '')
-}
-
-/** What zod found, in a few words. */
-export function wordsFor(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'unrecognized_keys') {
-    return `unknown field ${issue.keys.map((key) => `\`${key}\``).join(', ')}`
-  }
-  if (issue.code === 'invalid_type') {
-    return issue.input === undefined && /undefined/.test(issue.message)
-      ? 'this field is required'
-      : `this must be of type ${issue.expected}`
-  }
-  if (issue.code === 'invalid_value') {
-    return `this must be one of ${issue.values.map((value) => `\`${String(value)}\``).join(', ')}`
-  }
-  if (issue.code === 'invalid_union') {
-    const [inner] = issue.errors.flat()
-    return inner === undefined ? 'this has an invalid format' : wordsFor(inner)
-  }
-  return issue.message
 }
 
 export function identityOf({ kind, namespace, name, object }: Read) {

@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'node:test'
@@ -39,6 +47,22 @@ describe('following files', () => {
     assert.ok(await isReported())
     await wait(60)
     assert.equal(changes, 1)
+  })
+
+  it('tells of a change that keeps size and time, as tools that restore times make it', async () => {
+    utimesSync(main, 1, 1)
+    watch.follow([followed(main)])
+    writeFileSync(main, 'again')
+    utimesSync(main, 1, 1)
+    assert.equal(statSync(main).mtimeMs, 1_000)
+    assert.ok(await isReported())
+  })
+
+  it('tells of a file that may be read from now on', async () => {
+    chmodSync(main, 0)
+    watch.follow([followed(main)])
+    chmodSync(main, 0o600)
+    assert.ok(await isReported())
   })
 
   it('tells of a change that came while the file was read', async () => {

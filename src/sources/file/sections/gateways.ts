@@ -137,8 +137,12 @@ export function readListener(
   // One that is invalid keeps the name by which routes call it.
   const written = node.inner('name').value
   const called = head.value?.name ?? (isName(written) ? written : `listener-${index}`)
-  const policies = readBoth(reading, node, 'listener', `listener:${around.name}/${called}`)
   const known = head.value ?? extentOf(node)
+  // What is no mapping has no policies: as one of them its error would be confined to no hostname.
+  const isMapping = isPlainObject(node.value)
+  const policies = isMapping
+    ? readBoth(reading, node, 'listener', `listener:${around.name}/${called}`)
+    : []
   // Whose names it would have cannot be told: what is wrong is not its own matter alone.
   const own = known === undefined ? [] : head.diagnostics
   const diagnostics = [...around.diagnostics, ...own]
@@ -159,6 +163,10 @@ function extentOf(node: SectionNode) {
 
 const anyListener = z.looseObject({ hostname: listenerHead.hostname })
 const LISTENER_KEYS: ReadonlySet<string> = new Set(Object.keys(listenerSchema.shape))
+
+function isPlainObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
 
 function isName(value: unknown): value is string {
   return name().safeParse(value).success
