@@ -26,6 +26,26 @@ writeFileSync(
 })`,
 )
 
+/** Exits by a route called `exits`, and by one called `exits once` if none did before. */
+const MORTAL = join(folder, 'mortal.mjs')
+writeFileSync(
+  MORTAL,
+  `import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+const mark = join(import.meta.dirname, 'exited')
+process.on('message', (order) => {
+  if (order.kind === 'drain') return process.disconnect()
+  const names = order.patch.lists.flatMap(([, list]) =>
+    list.flatMap(({ things = [] }) => things.map(({ name }) => name)))
+  if (names.includes('exits')) process.exit(1)
+  if (names.includes('exits once') && !existsSync(mark)) {
+    writeFileSync(mark, '')
+    process.exit(1)
+  }
+  process.send({ kind: 'applied', id: order.id, applied: { isApplied: true, diagnostics: [] }, quotas: [] })
+})`,
+)
+
 /** The first one applies a route called `slow` when there is a file `go`; the others write what they have. */
 const SLOW = join(folder, 'slow.mjs')
 writeFileSync(
@@ -50,6 +70,25 @@ process.on('message', (order) => {
 )
 
 describe('Workers', () => {
+  it('that exit while they apply a change do not reject it', async () => {
+    const log = createLogger({ format: 'text', level: 'off', write: () => {} })
+    const workers = new Workers([MORTAL], { modelCatalog: [] } as unknown as Settings, 1, log)
+    const options = process.execArgv.splice(0)
+    const none: Model = { gateways: [], routes: [], tcpRoutes: [], backends: [], frontend: [] }
+    const withRoute = (name: string): Model => ({ ...none, routes: [{ name }] as never })
+    try {
+      assert.equal((await workers.apply(withRoute('old'))).isApplied, true)
+      assert.equal((await workers.apply(withRoute('exits once'))).isApplied, true)
+      assert.equal(workers.serving, 1)
+      const said = { message: '3 workers exited while they applied the change' }
+      await assert.rejects(workers.apply(withRoute('exits')), said)
+      assert.equal((await workers.apply(withRoute('good'))).isApplied, true)
+    } finally {
+      process.execArgv.push(...options)
+      await workers.drain()
+    }
+  })
+
   it('that end while another one applies a change are replaced by ones that have it', async () => {
     const log = createLogger({ format: 'text', level: 'off', write: () => {} })
     const workers = new Workers([SLOW], { modelCatalog: [] } as unknown as Settings, 2, log)

@@ -22,6 +22,8 @@ import type { Decided, LogLevel, Order, Report, Streamed } from './worker-messag
 
 /** A worker that keeps crashing is not started more often than this. */
 const SHORTEST_LIFE = 1_000
+/** A change that so many exit by, one after the other, is what ends them. */
+const MAX_EXITS = 3
 /** How long a scrape waits for a worker that is busy. */
 const TIMEOUT_MS = 1_000
 
@@ -112,16 +114,23 @@ export class Workers {
   /**
    * All of them, or none: what the first one refuses the others are not told. One of the others that
    * does not apply it after all is replaced: it would go on by rules that do not hold any more.
+   * Throws if one after the other exits while it applies it.
    */
   async apply(model: Model, isStrict = true, written?: Settings): Promise<Applied> {
-    while (this.#workers.size < this.#count) this.#start(this.#freeNumber())
-    const [first] = [...this.#workers.values()]
-    if (first === undefined) return { isApplied: false, diagnostics: [] }
+    let first = this.#first()
     const before = this.#settings
     // All else that was written takes effect after a restart.
     const { modelCatalog } = written ?? before
     this.#settings = { ...before, modelCatalog }
-    const applied = await this.#apply(first, model, isStrict)
+    let applied = await this.#apply(first, model, isStrict)
+    for (let exits = 1; applied.hasExited && !this.#isDraining; exits++) {
+      if (exits === MAX_EXITS) {
+        this.#settings = before
+        throw new Error(`${exits} workers exited while they applied the change`)
+      }
+      first = this.#first()
+      applied = await this.#apply(first, model, isStrict)
+    }
     if (!applied.isApplied) {
       this.#settings = before
       return applied
@@ -133,6 +142,13 @@ export class Workers {
     const all = await Promise.all(others.map((worker) => this.#applyOrEnd(worker, model)))
     this.#quotas.retain(new Set([applied, ...all].flatMap(({ quotas }) => quotas)))
     return applied
+  }
+
+  /** Of as many as there should be. */
+  #first(): Worker {
+    while (this.#workers.size < this.#count) this.#start(this.#freeNumber())
+    const [first] = this.#workers.values()
+    return first as Worker
   }
 
   /** What each worker counted; one that does not respond in time is left out. */
@@ -281,7 +297,9 @@ export class Workers {
       revoked: this.signIn.revoked(),
       ...(this.#logLevel === undefined ? {} : { logLevel: this.#logLevel }),
     }))
-    if (report?.kind !== 'applied') return { isApplied: false, diagnostics: [], quotas: [] }
+    if (report?.kind !== 'applied') {
+      return { isApplied: false, diagnostics: [], quotas: [], hasExited: true }
+    }
     // One that rejects a change goes on with what it has, as all of them do.
     worker.isServing ||= report.applied.isApplied
     return { ...report.applied, quotas: report.quotas }
@@ -314,6 +332,8 @@ type FromWorker = Report | Decided | Streamed | QuotaReport | SignInReport | Use
 
 interface AppliedBy extends Applied {
   readonly quotas: readonly string[]
+  /** Whoever was asked, which says nothing about the change. */
+  readonly hasExited?: boolean
 }
 
 /** False where nobody is there any more. */
