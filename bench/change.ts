@@ -13,7 +13,8 @@ export async function change(): Promise<Report> {
   const rows: string[][] = []
   for (const form of FORMS) {
     for (const name of Object.keys(EDITS)) {
-      const { stdout } = await promisify(execFile)(process.execPath, [MEASURE, form.name, name])
+      const args = ['--expose-gc', MEASURE, form.name, name]
+      const { stdout } = await promisify(execFile)(process.execPath, args)
       const times: readonly Times[] = JSON.parse(stdout)
       const medians = PHASES.map((phase) => median(times.map((one) => one[phase])))
       const [, ...beyond] = medians

@@ -1,4 +1,5 @@
 import { servesRequests } from '../model/gateway.ts'
+import { rankOf } from '../model/hostnames.ts'
 import type { ListenerProgram, Program } from '../program/program.ts'
 import { isAlike, type PortPlan, planPorts } from '../proxy/port-plan.ts'
 import { RequestHead, readRequestHead } from '../wire/http1/head.ts'
@@ -81,7 +82,7 @@ export class RequestReader {
       const placed = readAt(plan, written, serverName)
       if (!('listener' in placed)) rejected = placed
       else if (isWanted(placed.listener)) {
-        if (best === undefined || rankOf(placed) > rankOf(best)) best = placed
+        if (best === undefined || rank(placed) > rank(best)) best = placed
       }
     }
     return best ?? rejected
@@ -92,10 +93,8 @@ function isHttp({ listener }: ListenerProgram): boolean {
   return servesRequests(listener)
 }
 
-function rankOf({ listener: { listener } }: PlacedRequest): number {
-  const { hostname } = listener
-  if (hostname === undefined) return 0
-  return hostname.startsWith('*.') ? hostname.length : 1_000
+function rank({ listener: { listener } }: PlacedRequest): number {
+  return rankOf(listener.hostname)
 }
 
 /** The steps of `RequestLoop.request`, in its order; a test holds the two together. */

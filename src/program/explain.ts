@@ -8,7 +8,7 @@ import { destinationOf, sourceOf } from '../exchange/peer.ts'
 import { PlainHeaders } from '../exchange/plain-headers.ts'
 import type { Reply } from '../exchange/reply.ts'
 import { clientsOf, servesRequests } from '../model/gateway.ts'
-import { coverage } from '../model/hostnames.ts'
+import { rankFor } from '../model/hostnames.ts'
 import type { Attached } from '../model/policy.ts'
 import type { TcpRoute } from '../model/tcp-route.ts'
 import { Reach } from '../reach/reach.ts'
@@ -279,11 +279,8 @@ function listenerFor(
 ): ListenerProgram | undefined {
   const named = listenersCalled(listeners, wanted)
   const rank = ({ listener }: ListenerProgram) => {
-    const { hostname } = listener
-    if (hostname === undefined || hostname === '*') return 0
     const name = servesRequests(listener) ? host : (sni ?? '')
-    if (!coverage(hostname)(name)) return -1
-    return hostname.startsWith('*.') ? hostname.length : 1_000
+    return rankFor(listener.hostname, name)
   }
   const able = named.filter(
     (one) =>

@@ -1,4 +1,4 @@
-import { coverage } from '../model/hostnames.ts'
+import { rankFor, rankOf } from '../model/hostnames.ts'
 import type { TcpRoute } from '../model/tcp-route.ts'
 import type { StreamPlace } from './where.ts'
 
@@ -9,7 +9,7 @@ export function streamFor(places: Iterable<Named>, serverName = ''): TcpRoute | 
   let best: TcpRoute | undefined
   let bestRank = -1
   for (const { stream, hostnames } of places) {
-    const rank = rankFor(hostnames, serverName)
+    const rank = highestFor(hostnames, serverName)
     if (rank > bestRank) {
       best = stream
       bestRank = rank
@@ -24,14 +24,7 @@ export function leadsToBackend({ action }: TcpRoute): boolean {
 }
 
 /** -1 where the route is not for this name. */
-function rankFor(hostnames: readonly string[], serverName: string): number {
-  if (hostnames.length === 0) return 0
-  const covering = hostnames.filter((hostname) => coverage(hostname)(serverName))
-  return Math.max(-1, ...covering.map(rankOf))
-}
-
-/** Of a name of a route: whose is higher takes what both cover. Empty: any name. */
-export function rankOf(name: string): number {
-  if (name === '') return 0
-  return name.startsWith('*.') ? name.length : 1_000
+function highestFor(hostnames: readonly string[], serverName: string): number {
+  if (hostnames.length === 0) return rankOf(undefined)
+  return Math.max(...hostnames.map((hostname) => rankFor(hostname, serverName)))
 }

@@ -1,5 +1,5 @@
 import { clientsOf, servesRequests } from '../../model/gateway.ts'
-import { coverage, reachable } from '../../model/hostnames.ts'
+import { coverage, rankFor, reachable } from '../../model/hostnames.ts'
 import type { Model } from '../../model/model.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { nameOf } from '../../reach/attachment.ts'
@@ -86,11 +86,7 @@ export interface Door {
 
 /** The listener of a port that takes requests for the host; undefined where none does. */
 export function doorFor({ listeners }: Ways, port: number, host: string): string | undefined {
-  const rank = ({ hostname }: Door) => {
-    if (hostname === undefined) return 0
-    if (!coverage(hostname)(host)) return -1
-    return hostname.startsWith('*.') ? hostname.length : Number.MAX_VALUE
-  }
+  const rank = ({ hostname }: Door) => rankFor(hostname, host)
   const able = listeners.filter((one) => one.port === port && rank(one) >= 0)
   const [best] = able.sort((a, b) => rank(b) - rank(a))
   return best?.name

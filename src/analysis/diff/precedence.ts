@@ -1,4 +1,4 @@
-import { reachable } from '../../model/hostnames.ts'
+import { rankOf, reachable } from '../../model/hostnames.ts'
 import type { Match } from '../../model/route.ts'
 import type { Entry, RouteMatch, Ways } from './entries.ts'
 import { withoutSlashes } from './route-conditions.ts'
@@ -28,7 +28,7 @@ export function rivalsOf(
  * False also where it is not known.
  */
 function isBefore(a: Ranked, b: Ranked): boolean {
-  if (a.hostname !== b.hostname) return hostRank(a) > hostRank(b)
+  if (a.hostname !== b.hostname) return rankOf(a.hostname) > rankOf(b.hostname)
   const [own, other] = [keyOf(a), keyOf(b)]
   // Which of two patterns comes first is for the requests to say.
   if (a.match.path.kind === 'regex' && b.match.path.kind === 'regex') return false
@@ -37,12 +37,6 @@ function isBefore(a: Ranked, b: Ranked): boolean {
     if (difference !== 0) return difference < 0
   }
   return false
-}
-
-/** Gateway API: an exact name before wildcards, longer ones before shorter, any host last. */
-function hostRank({ hostname }: Ranked): number {
-  if (hostname === '') return 0
-  return hostname.startsWith('*.') ? hostname.length : Number.MAX_VALUE
 }
 
 const KINDS = { exact: 0, prefix: 1, regex: 2 } as const

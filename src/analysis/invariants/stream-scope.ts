@@ -1,8 +1,8 @@
 import type { Gateway, Listener } from '../../model/gateway.ts'
+import { rankOf } from '../../model/hostnames.ts'
 import type { Model } from '../../model/model.ts'
 import type { TcpRoute } from '../../model/tcp-route.ts'
 import { Reach } from '../../reach/reach.ts'
-import { rankOf } from '../../reach/streams.ts'
 
 /**
  * When a connection of the listener is for one of these routes, as an expression: the server name

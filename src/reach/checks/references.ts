@@ -2,6 +2,7 @@ import { nearestName } from '../../diagnostics/nearest.ts'
 import type { Report } from '../../diagnostics/report.ts'
 import type { Backend } from '../../model/backend.ts'
 import type { Gateway } from '../../model/gateway.ts'
+import { reachable } from '../../model/hostnames.ts'
 import type { Parent, Route } from '../../model/route.ts'
 import type { TcpRoute } from '../../model/tcp-route.ts'
 import type { BackendReference, Draft, Placed } from './draft.ts'
@@ -172,7 +173,7 @@ function checkParent(
         hint: `move it to \`${other}\`, or attach it to a gateway that uses ${served.join(' or ')}`,
       }),
     )
-  } else if (!fitting.some((listener) => overlap(listener.hostname, route.hostnames))) {
+  } else if (fitting.every(({ hostname }) => reachable(route.hostnames, hostname) === undefined)) {
     const names = [...new Set(fitting.map(({ hostname }) => hostname))].join(', ')
     report(
       find().diagnose({
@@ -189,15 +190,4 @@ function listenersOf({ listeners }: Gateway, only: string | undefined) {
   return listeners.filter(
     ({ protocol, name }) => protocol !== 'Invalid' && (only === undefined || name === only),
   )
-}
-
-/** Whether some name is one of the listener and one of the route. */
-function overlap(hostname: string | undefined, names: readonly string[]): boolean {
-  if (hostname === undefined || names.length === 0) return true
-  return names.some((name) => covers(hostname, name) || covers(name, hostname))
-}
-
-function covers(pattern: string, name: string): boolean {
-  if (pattern === name) return true
-  return pattern.startsWith('*.') && name.endsWith(pattern.slice(1))
 }
