@@ -213,8 +213,8 @@ describe('a client that asks for something else', () => {
     const session = connectHttp2(`http://127.0.0.1:${port}`)
     opened.push(() => session.destroy())
     const headers = { 'content-type': 'application/grpc', te: 'trailers' }
-    const answer = await askHttp2(session, { method: 'POST', headers, body: Buffer.from('a') })
-    assert.equal(answer.body.toString(), CLEAN)
+    const response = await askHttp2(session, { method: 'POST', headers, body: Buffer.from('a') })
+    assert.equal(response.body.toString(), CLEAN)
   })
 })
 
