@@ -138,6 +138,7 @@ async function edits(tokenFile: string) {
       applied: () => applied(performance.timeOrigin + performance.now()),
       rejected: () => applied(Number.NaN),
       broke: () => applied(Number.NaN),
+      unreported: () => applied(Number.NaN),
     },
     stopping.signal,
   )

@@ -26,11 +26,12 @@ const error = (object: string): Diagnostic => ({
 interface Given {
   readonly isStrict: boolean
   readonly result: Result<Model>
+  readonly applied?: () => void
   readonly apply?: () => Promise<{ isApplied: boolean; diagnostics: readonly Diagnostic[] }>
 }
 
 /** One update of a source, and what its source is told of it. */
-async function settle({ isStrict, result, apply }: Given) {
+async function settle({ isStrict, result, apply, applied }: Given) {
   const outcomes: Outcome[] = []
   const happened: string[] = []
   const source: Source = {
@@ -45,7 +46,11 @@ async function settle({ isStrict, result, apply }: Given) {
       happened.push(strict ? 'apply strictly' : 'apply part by part')
       return apply?.() ?? { isApplied: true, diagnostics: [] }
     },
-    applied: () => void happened.push('applied'),
+    applied: () => {
+      happened.push('applied')
+      applied?.()
+    },
+    unreported: () => void happened.push('unreported'),
     rejected: () => void happened.push('rejected'),
     broke: () => void happened.push('broke'),
   }
@@ -93,8 +98,23 @@ describe('what becomes of an update', () => {
   })
 })
 
+describe('what is in effect', () => {
+  it('is not called rejected if saying so throws', async () => {
+    const applied = () => {
+      throw new Error('the disk is full')
+    }
+    const outcome = await settle({ isStrict: false, result: success(model), applied })
+    const said = { isApplied: true, rejected: '', codes: '' }
+    assert.deepEqual(outcome, { happened: 'apply part by part,applied,unreported', ...said })
+  })
+})
+
 describe('a source that throws', () => {
-  const quiet = { apply: async () => ({ isApplied: true, diagnostics: [] }), rejected: () => {} }
+  const quiet = {
+    apply: async () => ({ isApplied: true, diagnostics: [] }),
+    rejected: () => {},
+    unreported: () => assert.fail(),
+  }
 
   it('is reported, and watched again until it ends', async () => {
     const happened: string[] = []

@@ -39,6 +39,7 @@ function watched() {
     rejected: (diagnostics: readonly Diagnostic[]) =>
       void happened.push(`rejected ${codes(diagnostics)}`),
     broke: (error: unknown) => void happened.push(`broke ${(error as Error).message}`),
+    unreported: () => assert.fail(),
   }
   const stopping = new AbortController()
   const over = followSource(source, options, stopping.signal)

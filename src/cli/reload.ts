@@ -18,6 +18,8 @@ export interface ReloadOptions {
   readonly rejected: (diagnostics: readonly Diagnostic[], digest: Update['digest']) => void
   /** What is thrown while one is applied costs that one alone. */
   readonly broke: (error: unknown, digest: Update['digest']) => void
+  /** `applied` threw: the change is in effect all the same. */
+  readonly unreported: (error: unknown) => void
 }
 
 /** Files that are written in place are empty for a moment, and nobody stops serving by that. */
@@ -70,7 +72,7 @@ async function followOnce(
 async function take(
   { result, settings, digest, settled }: Update,
   isStrict: boolean,
-  { apply, applied, rejected }: ReloadOptions,
+  { apply, applied, rejected, unreported }: ReloadOptions,
 ): Promise<void> {
   const { value: model, diagnostics } = result
   const isEmpty = diagnostics.some(({ code }) => code === SAYS_NOTHING)
@@ -81,8 +83,13 @@ async function take(
   }
   const { isApplied, diagnostics: further } = await apply(model, isStrict, settings)
   const all = [...diagnostics, ...withoutRepeated(diagnostics, further)]
-  if (isApplied) await applied(model, all, { digest, settings })
-  else rejected(all.map(asWritten), digest)
+  if (isApplied) {
+    try {
+      await applied(model, all, { digest, settings })
+    } catch (error) {
+      unreported(error)
+    }
+  } else rejected(all.map(asWritten), digest)
   settled?.({ isApplied, diagnostics: all, rejected: rejectedParts(model, all) })
 }
 

@@ -357,6 +357,7 @@ async function serveUntilStopped(
       logRejection(file, diagnostics, log)
     },
     broke: (error, digest) => following.rejected([brokenOff(file, error)], digest),
+    unreported: broke,
   }
   reload = () => source.refresh()
   store?.start()
