@@ -81,7 +81,11 @@ const REQUEST = {
   ],
   startTime: [T.TIMESTAMP, 'always', 'the time at which the request arrived'],
   id: [T.STRING, 'always', 'the ID of the request, as used by `portcullis why`'],
-  body: [T.BYTES, 'if an expression reads it and it fits into the buffer', 'the request body'],
+  body: [
+    T.BYTES,
+    'if the request has one that fits into the buffer, and an expression reads it',
+    'the request body',
+  ],
 } as const satisfies Fields
 const request = struct('request', REQUEST)
 
