@@ -69,13 +69,24 @@ process.on('message', (order) => {
 })`,
 )
 
+function begin(entry: string, count: number) {
+  const log = createLogger({ format: 'text', level: 'off', write: () => {} })
+  const workers = new Workers([entry], { modelCatalog: [] } as unknown as Settings, count, log)
+  // A worker is a process like any other, not one of the test runner.
+  const options = process.execArgv.splice(0)
+  const end = async () => {
+    process.execArgv.push(...options)
+    await workers.drain()
+  }
+  return { workers, end }
+}
+
+const EMPTY: Model = { gateways: [], routes: [], tcpRoutes: [], backends: [], frontend: [] }
+const withRoute = (name: string): Model => ({ ...EMPTY, routes: [{ name }] as never })
+
 describe('Workers', () => {
   it('that exit while they apply a change do not reject it', async () => {
-    const log = createLogger({ format: 'text', level: 'off', write: () => {} })
-    const workers = new Workers([MORTAL], { modelCatalog: [] } as unknown as Settings, 1, log)
-    const options = process.execArgv.splice(0)
-    const none: Model = { gateways: [], routes: [], tcpRoutes: [], backends: [], frontend: [] }
-    const withRoute = (name: string): Model => ({ ...none, routes: [{ name }] as never })
+    const { workers, end } = begin(MORTAL, 1)
     try {
       assert.equal((await workers.apply(withRoute('old'))).isApplied, true)
       assert.equal((await workers.apply(withRoute('exits once'))).isApplied, true)
@@ -84,17 +95,12 @@ describe('Workers', () => {
       await assert.rejects(workers.apply(withRoute('exits')), said)
       assert.equal((await workers.apply(withRoute('good'))).isApplied, true)
     } finally {
-      process.execArgv.push(...options)
-      await workers.drain()
+      await end()
     }
   })
 
   it('that end while another one applies a change are replaced by ones that have it', async () => {
-    const log = createLogger({ format: 'text', level: 'off', write: () => {} })
-    const workers = new Workers([SLOW], { modelCatalog: [] } as unknown as Settings, 2, log)
-    const options = process.execArgv.splice(0)
-    const none: Model = { gateways: [], routes: [], tcpRoutes: [], backends: [], frontend: [] }
-    const withRoute = (name: string): Model => ({ ...none, routes: [{ name }] as never })
+    const { workers, end } = begin(SLOW, 2)
     const second = (): { pid: number; all: string[] } =>
       JSON.parse(readFileSync(join(folder, '1'), 'utf8'))
     const until = async (test: () => boolean) => {
@@ -114,21 +120,16 @@ describe('Workers', () => {
       assert.equal(workers.serving, 2)
       assert.equal(second().all.at(-1), 'slow')
     } finally {
-      process.execArgv.push(...options)
-      await workers.drain()
+      await end()
     }
   })
 
   it('are sent what changed, whatever else there is and whatever became of the change before', async () => {
-    const log = createLogger({ format: 'text', level: 'off', write: () => {} })
-    const workers = new Workers([ENTRY], { modelCatalog: [] } as unknown as Settings, 2, log)
-    // A worker is a process like any other, not one of the test runner.
-    const options = process.execArgv.splice(0)
+    const { workers, end } = begin(ENTRY, 2)
     const route = (name: string) => ({ name }) as never
     const many = Array.from({ length: 1_000 }, (_, n) => route(`r${n}`))
-    const all: Model = { gateways: [], routes: many, tcpRoutes: [], backends: [], frontend: [] }
     const apply = async (routes: readonly never[]) => {
-      const { isApplied, diagnostics } = await workers.apply({ ...all, routes })
+      const { isApplied, diagnostics } = await workers.apply({ ...EMPTY, routes })
       const { names, secrets } = JSON.parse(diagnostics[0]?.message ?? '')
       return { isApplied, names, secrets }
     }
@@ -147,8 +148,7 @@ describe('Workers', () => {
       })
       assert.deepEqual(await apply(fixed.slice(1)), { isApplied: true, names: [], secrets: [] })
     } finally {
-      process.execArgv.push(...options)
-      await workers.drain()
+      await end()
     }
   })
 })

@@ -2,6 +2,7 @@ import { nearest } from '../../diagnostics/nearest.ts'
 import type { Overload, Prepared } from '../library/define.ts'
 import { dispatch } from '../library/dispatch.ts'
 import type { Call } from '../syntax/ast.ts'
+import { ONLY_MAP } from '../syntax/macros.ts'
 import { failure } from '../values/failure.ts'
 import { show } from '../values/show.ts'
 import type { Value } from '../values/value.ts'
@@ -185,9 +186,6 @@ function reportConstant(checker: Checker, at: { start: number; end: number }): v
       : `: ${typeof failure.detail === 'string' ? failure.detail : show(failure.detail as Value)}`
   checker.report('PC0112', at, `${failure.reason}${detail}`)
 }
-
-/** What filterKeys and mapValues put around their map: ../syntax/macros.ts. */
-const ONLY_MAP = '@onlyMap'
 
 function reportMismatch(
   checker: Checker,

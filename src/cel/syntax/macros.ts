@@ -142,6 +142,8 @@ function sortBy(call: Call, target: Expr, complain: Complain): Expr | undefined 
   return { kind: 'bind', name: SORTED, value: target, body, strict: false, start, end }
 }
 
+/** The function that filterKeys and mapValues put around their map. */
+export const ONLY_MAP = '@onlyMap'
 const ENTRY_KEY = '@key'
 /** The second variable of `filterKeys`, which nobody wrote. */
 export const ENTRY_VALUE = '@value'
@@ -173,7 +175,7 @@ function entries(
   const { start, end } = target
   const map: Expr = {
     kind: 'call',
-    name: '@onlyMap',
+    name: ONLY_MAP,
     target: undefined,
     args: [target],
     start,
