@@ -43,6 +43,7 @@ export class DownstreamSocket implements Accepted, Http2Observer {
   closedBy: ClosedWord | undefined = undefined
   /** What the connection was admitted to; requests for anything else are misdirected. */
   listener: ListenerProgram | undefined = undefined
+  slot = -1
   readonly #kind: PortPlan['kind']
   #localAddress = ''
   #localPort = 0
@@ -300,6 +301,7 @@ export class DownstreamSocket implements Accepted, Http2Observer {
   #after(milliseconds: number, then: () => void): void {
     const { deadlines } = this.boundPort.acceptDeps
     const timed = {
+      slot: -1,
       deadline: performance.now() + milliseconds,
       expire: () => {
         deadlines.remove(timed)

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Deadlines } from '../wire/deadlines.ts'
+import { SlotSet } from '../wire/slot-set.ts'
 import { DownstreamSocket } from './accept.ts'
 import type { AcceptDeps, AcceptObserver } from './accept-deps.ts'
 import { closeIdle, reauthorize } from './admission.ts'
@@ -15,7 +16,7 @@ export class BoundPort implements Port {
   readonly acceptDeps: AcceptDeps
   /** Replaced whole when the Program is. */
   plan: PortPlan
-  readonly open = new Set<DownstreamSocket>()
+  readonly open = new SlotSet<DownstreamSocket>()
   readonly #turnedAway = new TurnedAway()
   #empty: PromiseWithResolvers<void> | undefined = undefined
 
@@ -120,7 +121,7 @@ export class BoundPort implements Port {
   /** What came by a listener that is no longer there, or may not come now, ends within `grace`. */
   update(plan: PortPlan, grace: number): void {
     this.plan = plan
-    for (const accepted of [...this.open])
+    for (const accepted of this.open.members())
       accepted.guard('accept', () => reauthorize(accepted, plan, grace))
   }
 
@@ -131,7 +132,7 @@ export class BoundPort implements Port {
   drain(isAtOnce = false): Promise<void> {
     if (this.#empty === undefined) {
       this.#empty = Promise.withResolvers<void>()
-      for (const accepted of [...this.open]) {
+      for (const accepted of this.open.members()) {
         accepted.guard('connection', () => {
           accepted.drain()
           if (isAtOnce) closeIdle(accepted)
@@ -143,7 +144,7 @@ export class BoundPort implements Port {
   }
 
   destroy(): void {
-    for (const accepted of [...this.open]) accepted.cut()
+    for (const accepted of this.open.members()) accepted.cut()
   }
 }
 

@@ -1,7 +1,13 @@
 import type { ListenerProgram } from '../program/program.ts'
 
+/** Finds the listener that a request is for. */
+export interface FindListener {
+  /** The listener with the most specific name; undefined where none is for this host. */
+  forHost(host: string): ListenerProgram | undefined
+}
+
 /** The listeners of one port, told apart by the host that a request asks for. */
-export class HttpListeners {
+export class HttpListeners implements FindListener {
   readonly #exact = new Map<string, ListenerProgram>()
   /** Wildcards, the longest first. */
   readonly #wildcards: { readonly suffix: string; readonly program: ListenerProgram }[] = []
@@ -19,7 +25,6 @@ export class HttpListeners {
     this.#wildcards.sort((a, b) => b.suffix.length - a.suffix.length)
   }
 
-  /** The listener with the most specific name; undefined where none is for this host. */
   forHost(host: string): ListenerProgram | undefined {
     const exact = this.#exact.get(host)
     if (exact !== undefined) return exact

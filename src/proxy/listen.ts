@@ -63,7 +63,7 @@ export class Listeners {
   /** Counts the bytes of connections that are open, which may be so for days. */
   recordBytes(): void {
     const boundPorts = [...this.#leaving, ...[...this.#ports.values()].map(({ bound }) => bound)]
-    for (const { open } of boundPorts) for (const accepted of open) accepted.recordBytes()
+    for (const { open } of boundPorts) for (const accepted of open.members()) accepted.recordBytes()
   }
 
   /** The port that is really listened on, where the operating system was to choose one. */

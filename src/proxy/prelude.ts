@@ -19,6 +19,7 @@ export type ReadPrelude = (bytes: Buffer) => PreludeFound | undefined
  */
 export class Prelude implements Timed {
   deadline: number
+  slot = -1
   readonly #socket: Socket
   readonly #deadlines: Deadlines
   readonly #read: ReadPrelude

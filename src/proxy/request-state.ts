@@ -107,6 +107,7 @@ export class RequestState implements Timed {
   isReported = false
   /** Of the route's request timeout. */
   deadline = Number.POSITIVE_INFINITY
+  slot = -1
   onExpired: (state: RequestState) => void = () => {}
 
   constructor(

@@ -1,6 +1,6 @@
 import type { ListenerProgram } from '../program/program.ts'
 import type { Deadlines } from '../wire/deadlines.ts'
-import { HttpListeners } from './http-listeners.ts'
+import type { FindListener } from './http-listeners.ts'
 import type { Load } from './load.ts'
 import { isAlike, type RequestReading } from './port-plan.ts'
 import type { Observer, Port } from './request-loop.ts'
@@ -62,20 +62,19 @@ export class SecuredPort implements Port {
   }
 }
 
-class SecuredListeners extends HttpListeners {
+class SecuredListeners implements FindListener {
   readonly #port: Port
   readonly #listener: ListenerProgram
   /** The one that was found to be alike before: it is again, until the Program is another. */
   #alike: ListenerProgram
 
   constructor(port: Port, listener: ListenerProgram) {
-    super([])
     this.#port = port
     this.#listener = listener
     this.#alike = listener
   }
 
-  override forHost(host: string): ListenerProgram | undefined {
+  forHost(host: string): ListenerProgram | undefined {
     const found = this.#port.listeners.forHost(host)
     if (found === this.#alike || found === undefined) return found
     if (!isAlike(found, this.#listener)) return undefined

@@ -41,6 +41,7 @@ export function serveStream(
 
 class Stream implements Timed {
   deadline = Number.POSITIVE_INFINITY
+  slot = -1
   readonly #permit: Permit<'connection'>
   readonly #client: Socket
   #upstream: Socket | undefined = undefined

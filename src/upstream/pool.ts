@@ -64,6 +64,7 @@ export type Speak = (socket: Socket, protocol: string) => ClientConnection | Con
 export class Pool implements Timed {
   /** When the one that waits longest gives up. */
   deadline = Number.POSITIVE_INFINITY
+  slot = -1
   readonly #dial: Dial
   readonly #options: Required<PoolOptions>
   readonly #deadlines: Deadlines

@@ -1,5 +1,7 @@
+import { SlotSet, type Slotted } from './slot-set.ts'
+
 /** Something that must not last for ever. */
-export interface Timed {
+export interface Timed extends Slotted {
   /** Milliseconds of performance.now(); Infinity: no deadline now. */
   deadline: number
   expire(): void
@@ -10,7 +12,7 @@ export interface Timed {
  * a timer for each would cost more than the request that it guards.
  */
 export class Deadlines {
-  readonly #timed = new Set<Timed>()
+  readonly #timed = new SlotSet<Timed>()
   readonly #period: number
   readonly #broke: ((error: unknown) => void) | undefined
   #timer: NodeJS.Timeout | undefined
@@ -39,8 +41,9 @@ export class Deadlines {
   }
 
   check(now: number): void {
-    for (const timed of this.#timed) {
-      if (timed.deadline > now) continue
+    for (let slot = this.#timed.size - 1; slot >= 0; slot--) {
+      const timed = this.#timed.at(slot)
+      if (timed === undefined || timed.deadline > now) continue
       try {
         timed.expire()
       } catch (error) {

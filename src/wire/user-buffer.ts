@@ -54,6 +54,12 @@ export function readInto(
   return true
 }
 
+/** For one that is closed: what reads it is not held by it any longer. */
+export function stopReadingInto(socket: Socket): void {
+  const fields = socket as unknown as Record<symbol, unknown>
+  for (const key of KEYS ?? []) fields[key] = null
+}
+
 /**
  * Node asks for a buffer after each read, and does more for one than for none: where it is still the
  * same, there is none.

@@ -39,13 +39,15 @@ export interface RunningOptions {
   readonly args?: readonly string[]
   /** File descriptors that it may have. */
   readonly descriptors?: number
+  /** Flags of Node. */
+  readonly flags?: readonly string[]
 }
 
 const APPLIED = 'portcullis_config_reloads_total{outcome="applied"}'
 
 /** Starts it with everything but `config`, and waits until it is ready. */
 export async function startRunning(text: string, options: RunningOptions = {}): Promise<Running> {
-  const { workers = 1, config = '', args = [], descriptors } = options
+  const { workers = 1, config = '', args = [], descriptors, flags = [] } = options
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-'))
   const file = join(folder, 'gateway.yaml')
   const [admin, stats, ready] = await Promise.all([free(), free(), free()])
@@ -58,7 +60,7 @@ export async function startRunning(text: string, options: RunningOptions = {}): 
 ${config}`
   const write = (own: string) => writeFileSync(file, `${head}${own}`)
   write(text)
-  const command = [process.execPath, ENTRY, 'run', '-f', file, ...args]
+  const command = [process.execPath, ...flags, ENTRY, 'run', '-f', file, ...args]
   const child =
     descriptors === undefined
       ? spawn(command[0] as string, command.slice(1), { stdio: ['ignore', 'pipe', 'pipe'] })

@@ -21,6 +21,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
   readonly socket: Socket
   readonly head: ResponseHead = new ResponseHead()
   deadline = Number.POSITIVE_INFINITY
+  slot = -1
   /** Milliseconds that the upstream keeps it while it is idle, as its last response says. */
   keepAliveTimeout = Number.POSITIVE_INFINITY
   readonly #body = new BodyReader()

@@ -26,6 +26,7 @@ export class ServerConnection implements Downstream, Timed {
   readonly head: RequestHead = new RequestHead()
   readonly body: BodyReader = new BodyReader()
   deadline = Number.POSITIVE_INFINITY
+  slot = -1
   exchange: unknown = undefined
   /** Set where no further request is wanted: the next response says so. */
   isDraining = false

@@ -51,6 +51,7 @@ const HTTP2_POOL_OPTIONS: Http2PoolOptions = {
 export class Http2Pool implements SessionEvents, Timed {
   /** When the one that waits longest gives up. */
   deadline = Number.POSITIVE_INFINITY
+  slot = -1
   readonly #openSocket: OpenSocket
   readonly #options: Http2PoolOptions
   readonly #deadlines: Deadlines

@@ -39,6 +39,7 @@ export class ClientSession extends ClientFrames implements Timed {
   /** Of the upstream, once it was resolved. */
   readonly address: string
   deadline: number
+  slot = -1
   readonly #options: SessionOptions
   readonly #events: SessionEvents
   readonly #openedAt: number = performance.now()

@@ -87,6 +87,7 @@ export abstract class ConnectionFrames<Stream extends WireStream>
   /** A place of each stream among the deadlines of all would cost more than a small request. */
   readonly #times: Timed = {
     deadline: Number.POSITIVE_INFINITY,
+    slot: -1,
     expire: () => this.#expireStreams(),
   }
   readonly #window: ReceiveWindow

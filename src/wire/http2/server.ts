@@ -47,6 +47,7 @@ const LEAVING = Buffer.from('leaving\0')
 export class ServerSession extends ServerFrames implements Timed {
   readonly socket: Socket
   deadline: number
+  slot = -1
   readonly #reader: FrameReader
   readonly #receive: (bytes: Buffer) => void
   readonly #openedAt = performance.now()

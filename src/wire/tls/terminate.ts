@@ -12,6 +12,7 @@ import {
 } from 'node:tls'
 import type { ClientCertificate } from '../../exchange/connection.ts'
 import type { Deadlines, Timed } from '../deadlines.ts'
+import { stopReadingInto } from '../user-buffer.ts'
 import { certificateNames, NameTable } from './certificate-names.ts'
 import { cipherList } from './cipher-names.ts'
 import { clientCertificate } from './client-certificate.ts'
@@ -66,7 +67,6 @@ export class Terminator {
   readonly #asksForCertificates: boolean
   readonly #isRequired: boolean
   readonly #ignoresInvalid: boolean
-  readonly #pending = new WeakMap<object, Handshake>()
   #epoch = Number.NaN
 
   /** Throws where certificates, keys or names of suites are not what they should be. */
@@ -97,7 +97,8 @@ export class Terminator {
       // Where a certificate is required, a bad one is noticed below, and only closes the socket.
       const isBad = Boolean(socket.authorizationError)
       const reason = isBad ? 'client-certificate-invalid' : handshakeFailure(error.code)
-      const handshake = this.#pending.get(parentOf(socket) ?? socket)
+      const handshake = handshakeOf(socket)
+      socket.on('close', release)
       if (error instanceof OwnError) handshake?.break(error.cause, socket)
       else handshake?.fail(reason, socket)
     })
@@ -112,17 +113,19 @@ export class Terminator {
     }
     // A client that has nothing more to say in the middle of a handshake is gone.
     socket.allowHalfOpen = false
-    this.#pending.set(socket, new Handshake(socket, timeout, deadlines, events))
+    socket.on('close', release)
+    new Handshake(socket, timeout, deadlines, events)
     this.#server.emit('connection', socket)
   }
 
   #secured(socket: TLSSocket): void {
-    const handshake = this.#pending.get(parentOf(socket) ?? socket)
+    const handshake = handshakeOf(socket)
     if (handshake === undefined) {
       socket.destroy()
       return
     }
     socket.on('error', ignore)
+    socket.on('close', release)
     const shown = this.#asksForCertificates ? socket.getPeerX509Certificate() : undefined
     const own = this.#ignoresInvalid && !socket.authorized ? undefined : shown
     // Where a certificate is optional, a bad one is still not as good as none, unless it is said so.
@@ -142,6 +145,7 @@ class OwnError extends Error {}
 /** One that is under way. */
 class Handshake implements Timed {
   deadline: number
+  slot = -1
   readonly #startedAt = performance.now()
   readonly #socket: Socket
   readonly #deadlines: Deadlines
@@ -154,6 +158,8 @@ class Handshake implements Timed {
     this.#events = events
     this.deadline = this.#startedAt + timeout
     deadlines.add(this)
+    const begun = socket as Begun
+    begun[HANDSHAKE] = this
     socket.on('close', this.#closed)
   }
 
@@ -199,13 +205,38 @@ class Handshake implements Timed {
     this.#isOver = true
     this.#deadlines.remove(this)
     this.#socket.off('close', this.#closed)
+    const begun = this.#socket as Begun
+    begun[HANDSHAKE] = undefined
     return performance.now() - this.#startedAt
   }
 }
 
-/** The socket below, which is who it is known by here. */
-function parentOf(socket: TLSSocket): object | undefined {
-  return (socket as { readonly _parent?: object })._parent
+/** A socket below TLS knows what was begun on it: a WeakMap in old space would hold all of them. */
+const HANDSHAKE = Symbol('handshake')
+
+interface Begun {
+  [HANDSHAKE]?: Handshake | undefined
+}
+
+/** A socket of TLS as Node makes it: it knows the one below. */
+interface Layered {
+  _parent?: Begun | undefined
+}
+
+function handshakeOf(socket: TLSSocket): Handshake | undefined {
+  return (socket as Layered)._parent?.[HANDSHAKE]
+}
+
+/**
+ * Lets go of what belongs to a connection that is closed. Node gives the handle below a getter that
+ * knows the socket of TLS, and V8 puts every getter into old space: with its listeners, the socket
+ * would hold the whole connection, request and all, until all of the heap is collected.
+ */
+function release(this: Socket & Layered): void {
+  this.removeAllListeners()
+  this.on('error', ignore)
+  stopReadingInto(this)
+  this._parent = undefined
 }
 
 /**
