@@ -5,8 +5,11 @@ import { type Steadiness, steadyLoad } from './load.ts'
 
 const RATE = 2_000
 const MILLISECONDS = 3_000
-/** Our own code is compiled in this time, as before the other loads. */
-const WARM_UP = 5_000
+/**
+ * Our own code is compiled in this time, as before the other loads: at this rate it runs on other
+ * ways than under full load, and after 20,000 requests much of it is compiled for them.
+ */
+const WARM_UP = 20_000
 
 /** What a proxy adds to the backend's own latency at a fixed rate of requests. */
 export async function benchLatency(field: Field, rounds: number): Promise<Omit<Report, 'intro'>> {

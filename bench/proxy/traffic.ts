@@ -59,9 +59,10 @@ export function formsOf(field: Field, tools: Tools, rounds: number): readonly [F
     },
     {
       name: 'TLS 1.3, a handshake each',
-      rounds: few,
-      // Of these there are so few in a second that code stays cold for long.
-      warmUp: 20,
+      rounds,
+      // Of these there are so few in a second that code stays cold for long: V8 compiles much of it
+      // after some 17,000 of them.
+      warmUp: 35,
       toNginx: 1.7,
       slice: (proxy, seconds) =>
         fullLoad(wrk, proxy.pid, {

@@ -19,14 +19,41 @@ const CHURN = `
 `
 
 function largestYoungSpace(before: string): number {
-  const { NODE_OPTIONS: _, ...env } = process.env
   const file = `data:text/javascript,${encodeURIComponent(CHURN)}`
   const script = `import * as memory from ${JSON.stringify(MODULE)}; ${before}; await import(${JSON.stringify(file)})`
+  return Number(run(script))
+}
+
+/** Flags that V8 is told while `work` churns. */
+function flagsOf(work: string): Set<string> {
+  const script = `
+    import { syncBuiltinESMExports } from 'node:module'
+    import v8 from 'node:v8'
+    const { setFlagsFromString } = v8
+    v8.setFlagsFromString = (flag) => {
+      console.log(flag)
+      setFlagsFromString(flag)
+    }
+    syncBuiltinESMExports()
+    const memory = await import(${JSON.stringify(MODULE)})
+    memory.optimizeForTraffic()
+    const churn = async () => {
+      for (let turn = 0; turn < 100; turn++) {
+        Array.from({ length: 20_000 }, (_, n) => ({ n, of: [n] }))
+        await new Promise(setImmediate)
+      }
+    }
+    ${work}`
+  return new Set(run(script).split('\n'))
+}
+
+function run(script: string): string {
+  const { NODE_OPTIONS: _, ...env } = process.env
   // By standard input: with an argument of Node's own the module leaves V8 as it is.
   const input = `import(${JSON.stringify(`data:text/javascript,${encodeURIComponent(script)}`)})`
   const { stdout, stderr } = spawnSync(process.execPath, [], { env, input, encoding: 'utf8' })
   assert.equal(stderr, '')
-  return Number(stdout)
+  return stdout
 }
 
 test('the space for short-lived objects of a gateway stays small', () => {
@@ -36,4 +63,15 @@ test('the space for short-lived objects of a gateway stays small', () => {
 
 test('V8 would let it grow', () => {
   assert.ok(largestYoungSpace('memory.resumeOptimization()') > 20)
+})
+
+const KEEPS_CODE = '--memory-reducer-gc-count=0'
+
+test('a busy gateway keeps its code', () => {
+  assert.ok(flagsOf('await churn()').has(KEEPS_CODE))
+})
+
+test('one that only changes its configuration gives its memory back', () => {
+  assert.ok(!flagsOf('await memory.withoutOptimization(churn)').has(KEEPS_CODE))
+  assert.ok(!flagsOf('').has(KEEPS_CODE))
 })

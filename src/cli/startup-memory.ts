@@ -6,7 +6,10 @@ const isOurs = process.execArgv.length === 0 && process.env['NODE_OPTIONS'] === 
 
 /** Bytes of the space for short-lived objects beyond which it does not grow. */
 const ENOUGH_YOUNG_SPACE = 4 * 1024 * 1024
+/** Collections of that space after which there is traffic: some 10,000 requests. */
+const BUSY = 20
 let isBounded = false
+let changes = 0
 
 /**
  * While a process starts, nearly all that is made stays, and little is run twice. V8 would take
@@ -45,13 +48,26 @@ export function optimizeForTraffic(): void {
 function boundYoungSpace(): void {
   if (!isOurs || isBounded) return
   isBounded = true
+  let collections = 0
   // V8 makes the space smaller in idle times: then it may grow again.
   const adjust = () => {
     const factor = youngSpace() < ENOUGH_YOUNG_SPACE ? 2 : 1
     setFlagsFromString(`--semi-space-growth-factor=${factor}`)
+    if (changes === 0 && ++collections === BUSY) keepCode()
   }
   adjust()
   new PerformanceObserver(adjust).observe({ entryTypes: ['gc'] })
+}
+
+/**
+ * Once there is traffic, V8 collects its heap where it needs room, and not beyond that to make it
+ * smaller. In such a collection, some time after an ordinary one, it forgets the shapes of objects
+ * that there are none of at that moment, as between two requests, and all code that was optimized
+ * for them: the next thousands of requests would wait for the compiler again. An idle gateway that
+ * never was busy still gives back what it needed to start.
+ */
+function keepCode(): void {
+  setFlagsFromString('--memory-reducer-gc-count=0')
 }
 
 /** Bytes. */
@@ -66,9 +82,11 @@ function youngSpace(): number {
  */
 export async function withoutOptimization<T>(work: () => Promise<T>): Promise<T> {
   if (isOurs) setFlagsFromString('--no-turbofan')
+  changes++
   try {
     return await work()
   } finally {
+    changes--
     if (isOurs) setFlagsFromString('--turbofan')
   }
 }
