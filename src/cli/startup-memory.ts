@@ -67,7 +67,8 @@ function boundYoungSpace(): void {
  * never was busy still gives back what it needed to start.
  */
 function keepCode(): void {
-  setFlagsFromString('--memory-reducer-gc-count=0')
+  // Older ones do not know it, and complain.
+  if (Number.parseInt(process.versions.node, 10) >= 26) setFlagsFromString('--memory-reducer-gc-count=0')
 }
 
 /** Bytes. */

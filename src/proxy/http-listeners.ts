@@ -1,13 +1,13 @@
 import type { ListenerProgram } from '../program/program.ts'
 
 /** Finds the listener that a request is for. */
-export interface FindListener {
+export interface ListenerLookup {
   /** The listener with the most specific name; undefined where none is for this host. */
   forHost(host: string): ListenerProgram | undefined
 }
 
 /** The listeners of one port, told apart by the host that a request asks for. */
-export class HttpListeners implements FindListener {
+export class HttpListeners implements ListenerLookup {
   readonly #exact = new Map<string, ListenerProgram>()
   /** Wildcards, the longest first. */
   readonly #wildcards: { readonly suffix: string; readonly program: ListenerProgram }[] = []

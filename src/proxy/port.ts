@@ -3,7 +3,7 @@ import type { Reply } from '../exchange/reply.ts'
 import type { Deadlines } from '../wire/deadlines.ts'
 import type { Refusal } from '../wire/http1/rejections.ts'
 import type { Attempted, RetryReason } from './delivery.ts'
-import type { FindListener } from './http-listeners.ts'
+import type { ListenerLookup } from './http-listeners.ts'
 import type { ReportError } from './internal-errors.ts'
 import type { Load } from './load.ts'
 import type { RequestReading } from './port-plan.ts'
@@ -29,7 +29,7 @@ export interface Observer {
 
 /** What all connections of a port share; asked anew for each request. */
 export interface Port {
-  readonly listeners: FindListener
+  readonly listeners: ListenerLookup
   readonly observer: Observer
   readonly deadlines: Deadlines
   /** Bytes of a body that an expression may read. */

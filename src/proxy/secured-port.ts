@@ -1,6 +1,6 @@
 import type { ListenerProgram } from '../program/program.ts'
 import type { Deadlines } from '../wire/deadlines.ts'
-import type { FindListener } from './http-listeners.ts'
+import type { ListenerLookup } from './http-listeners.ts'
 import type { Load } from './load.ts'
 import { isAlike, type RequestReading } from './port-plan.ts'
 import type { Observer, Port } from './request-loop.ts'
@@ -62,7 +62,7 @@ export class SecuredPort implements Port {
   }
 }
 
-class SecuredListeners implements FindListener {
+class SecuredListeners implements ListenerLookup {
   readonly #port: Port
   readonly #listener: ListenerProgram
   /** The one that was found to be alike before: it is again, until the Program is another. */
