@@ -68,7 +68,8 @@ function boundYoungSpace(): void {
  */
 function keepCode(): void {
   // Older ones do not know it, and complain.
-  if (Number.parseInt(process.versions.node, 10) >= 26) setFlagsFromString('--memory-reducer-gc-count=0')
+  if (Number.parseInt(process.versions.node, 10) >= 26)
+    setFlagsFromString('--memory-reducer-gc-count=0')
 }
 
 /** Bytes. */
