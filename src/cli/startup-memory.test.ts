@@ -24,7 +24,7 @@ function largestYoungSpace(before: string): number {
   return Number(run(script))
 }
 
-/** Flags that V8 is told while `work` churns. */
+/** Flags of V8 that are set while `work` runs. */
 function flagsOf(work: string): Set<string> {
   const script = `
     import { syncBuiltinESMExports } from 'node:module'

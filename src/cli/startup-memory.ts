@@ -60,14 +60,14 @@ function boundYoungSpace(): void {
 }
 
 /**
- * Once there is traffic, V8 collects its heap where it needs room, and not beyond that to make it
- * smaller. In such a collection, some time after an ordinary one, it forgets the shapes of objects
- * that there are none of at that moment, as between two requests, and all code that was optimized
- * for them: the next thousands of requests would wait for the compiler again. An idle gateway that
- * never was busy still gives back what it needed to start.
+ * Once there is traffic, V8 collects the whole heap only where it needs room, and no longer to make
+ * the heap smaller, as it does some time after each such collection. That drops the shapes of objects
+ * that do not exist at that moment, as between two requests, and all code that was optimized for
+ * them: thousands of requests would wait for the compiler again. A gateway that was never busy still
+ * gives back what it needed to start.
  */
 function keepCode(): void {
-  // Older ones do not know it, and complain.
+  // Older versions do not know the flag, and print an error.
   if (Number.parseInt(process.versions.node, 10) >= 26)
     setFlagsFromString('--memory-reducer-gc-count=0')
 }
