@@ -56,25 +56,29 @@ describe('writes at the end of a turn', () => {
     assert.deepEqual(left.slice(15), ['after'])
   })
 
-  it('leave at once where turns bring one at a time, until they bring many again', async () => {
+  it('leave at once where turns bring few, until they bring many again', async () => {
     const writes = new TurnWrites()
     let left = 0
     const one = { leave: () => left++ }
+    const add = (count: number) => {
+      for (let added = 0; added < count; added++) writes.add(one)
+    }
     for (let turn = 0; turn < 8; turn++) {
-      writes.add(one)
+      assert.equal(writes.gathers, true)
+      add(7)
       await nextTurn()
     }
     assert.equal(writes.gathers, false)
-    assert.equal(left, 8)
-    writes.add(one)
-    assert.equal(left, 9)
+    assert.equal(left, 56)
+    add(1)
+    assert.equal(left, 57)
     for (let added = 0; added < 200 && !writes.gathers; added++) writes.add(one)
     assert.equal(writes.gathers, true)
-    writes.add(one)
-    writes.add(one)
     const before = left
+    add(7)
+    assert.equal(left, before)
     await nextTurn()
-    assert.equal(left, before + 3)
+    assert.equal(left, before + 8)
     assert.equal(writes.gathers, true)
   })
 })

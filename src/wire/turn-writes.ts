@@ -16,8 +16,11 @@ export interface Leaving {
 
 /** So many wait for each other at most: nobody's response is held up by a long turn. */
 const MAX_WAITING = 16
-/** Writes of a turn that make it worth while. */
-const MANY = 3
+/**
+ * Writes of a turn that make it worth while. A few requests that came together are sent on one by
+ * one: the backend works on the first while the next one is read.
+ */
+const MANY = 8
 /** Turns with fewer, one after the other, until each is written at once. */
 const MAX_QUIET = 8
 /** Writes until it is looked again whether turns bring many. */
