@@ -12,7 +12,7 @@ import type { Report } from './report.ts'
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9)
 const FEW = 3
 /** Rounds of latency: one interruption of the machine is a slow percent of a slice. */
-const LATENCY = 4
+const LATENCY = 9
 
 /** The whole gateway against nginx, HAProxy and Envoy, in one interleaved run. */
 export function proxy(): Promise<Report> {

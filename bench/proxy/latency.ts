@@ -1,15 +1,17 @@
 import { figure } from '../measure.ts'
 import type { Report, Target } from '../report.ts'
 import type { Field } from './contenders.ts'
-import { type Steadiness, steadyLoad } from './load.ts'
+import { type Steadiness, steadyLoads } from './load.ts'
 
 const RATE = 2_000
-const MILLISECONDS = 3_000
+const MILLISECONDS = 2_000
 /**
  * Our own code is compiled in this time, as before the other loads: at this rate it runs on other
  * ways than under full load, and after 20,000 requests much of it is compiled for them.
  */
 const WARM_UP = 20_000
+/** The client's code is compiled in this time. */
+const CLIENT_WARM_UP = 10_000
 
 /** What a proxy adds to the backend's own latency at a fixed rate of requests. */
 export async function benchLatency(field: Field, rounds: number): Promise<Omit<Report, 'intro'>> {
@@ -18,13 +20,19 @@ export async function benchLatency(field: Field, rounds: number): Promise<Omit<R
     ...field.proxies.map(({ name, port }) => ({ name, port })),
   ]
   const found = new Map<string, Steadiness[]>(ways.map(({ name }) => [name, []]))
-  for (const { port, isOwn } of field.proxies) {
-    if (isOwn) await steadyLoad({ port, perSecond: RATE, milliseconds: WARM_UP })
-  }
-  for (let round = 0; round < rounds; round++) {
-    for (const { name, port } of ways) {
-      found.get(name)?.push(await steadyLoad({ port, perSecond: RATE, milliseconds: MILLISECONDS }))
-    }
+  const warmUps = [
+    { port: field.backend, milliseconds: CLIENT_WARM_UP },
+    ...field.proxies
+      .filter(({ isOwn }) => isOwn)
+      .map(({ port }) => ({ port, milliseconds: WARM_UP })),
+  ]
+  const slices = Array.from({ length: rounds }, () =>
+    ways.map(({ port }) => ({ port, milliseconds: MILLISECONDS })),
+  )
+  const loads = [...warmUps, ...slices.flat()].map((load) => ({ ...load, perSecond: RATE }))
+  const all = (await steadyLoads(loads)).slice(warmUps.length)
+  for (const [index, { name }] of slices.flatMap(() => ways).entries()) {
+    found.get(name)?.push(all[index] as Steadiness)
   }
   const median = (name: string, of: (steadiness: Steadiness) => number) =>
     figure((found.get(name) ?? []).map(of)).median

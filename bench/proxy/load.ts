@@ -108,20 +108,30 @@ export interface Steadiness {
   readonly foundAt: number
 }
 
+const STEADY = {
+  path: '/',
+  header: RULE_HEADER,
+  host: 'localhost',
+  connections: 16,
+  perSecond: 2_000,
+  untilFound: false,
+} satisfies Partial<SteadyLoad>
+
 const CLIENT = fileURLToPath(import.meta.resolve('./steady-client.ts'))
 
+type Asked = Pick<SteadyLoad, 'port' | 'milliseconds'> & Partial<SteadyLoad>
+
 /** Requests at a fixed rate, whether or not responses come: a slow response delays no request. */
-export async function steadyLoad(
-  load: Pick<SteadyLoad, 'port' | 'milliseconds'> & Partial<SteadyLoad>,
-): Promise<Steadiness> {
-  const whole: SteadyLoad = {
-    path: '/',
-    header: RULE_HEADER,
-    host: 'localhost',
-    connections: 16,
-    perSecond: 2_000,
-    untilFound: false,
-    ...load,
-  }
+export async function steadyLoad(load: Asked): Promise<Steadiness> {
+  const [found] = await steadyLoads([load])
+  return found as Steadiness
+}
+
+/**
+ * One load after the other, by one client: what is left of its own compilations in a new process
+ * would be taken for latency of whoever is asked first.
+ */
+export async function steadyLoads(loads: readonly Asked[]): Promise<readonly Steadiness[]> {
+  const whole = loads.map((load) => ({ ...STEADY, ...load }))
   return JSON.parse(await runToEnd('load', process.execPath, [CLIENT, JSON.stringify(whole)]))
 }

@@ -2,32 +2,29 @@ import { connect, type Socket } from 'node:net'
 import type { Steadiness, SteadyLoad } from './load.ts'
 
 /*
- * A process of its own. Each turn of a timer sends what is due by then; a response's latency counts
- * from that turn, time spent waiting for a free connection included. What the timer itself is late
- * is the client's fault, and does not count.
+ * A process of its own, which gives one load after the other. Each turn of a timer sends what is due
+ * by then; a response's latency counts from that turn, time spent waiting for a free connection
+ * included. What the timer itself is late is the client's fault, and does not count.
  */
 
-const load: SteadyLoad = JSON.parse(process.argv[2] ?? '{}')
-const REQUEST = `GET ${load.path} HTTP/1.1\r\nhost: ${load.host}\r\n${load.header}\r\n\r\n`
-/** The first responses meet cold code and connections to be opened. */
-const WARM_UP = load.untilFound ? 0 : Math.min(500, load.milliseconds / 4)
-
 class Line {
+  readonly #load: Running
   readonly #socket: Socket
   #received = ''
   sentAt = -1
 
-  constructor() {
+  constructor(load: Running) {
+    this.#load = load
     this.#socket = connect({ port: load.port, host: '127.0.0.1', noDelay: true })
     this.#socket.setEncoding('latin1')
     this.#socket.on('data', (text) => this.#receive(String(text)))
     this.#socket.on('error', () => this.#socket.destroy())
-    this.#socket.on('close', () => this.#lost())
+    this.#socket.on('close', () => load.lost(this))
   }
 
   send(at: number): void {
     this.sentAt = at
-    this.#socket.write(REQUEST, 'latin1')
+    this.#socket.write(this.#load.request, 'latin1')
   }
 
   close(): void {
@@ -44,76 +41,107 @@ class Line {
     this.#received = ''
     const { sentAt } = this
     this.sentAt = -1
-    responded(status, sentAt)
-    free(this)
-  }
-
-  #lost(): void {
-    if (this.sentAt >= 0) failed++
-    if (isOver) return
-    const next = new Line()
-    lines.splice(lines.indexOf(this), 1, next)
-    free(next)
+    this.#load.responded(status, sentAt)
+    this.#load.free(this)
   }
 }
 
-const latencies: number[] = []
-const lines = Array.from({ length: load.connections }, () => new Line())
-const idle = [...lines]
-const waiting: number[] = []
-const startedAt = performance.now()
-let sent = 0
-let failed = 0
-let foundAt = 0
-let isOver = false
+class Running {
+  readonly port: number
+  readonly request: string
+  readonly over: Promise<Steadiness>
+  readonly #load: SteadyLoad
+  /** From then on it counts: the first responses meet cold code and connections to be opened. */
+  readonly #countsFrom: number
+  readonly #startedAt = performance.now()
+  readonly #latencies: number[] = []
+  readonly #lines: Line[]
+  readonly #idle: Line[]
+  readonly #waiting: number[] = []
+  readonly #timer: NodeJS.Timeout
+  readonly #finished: (found: Steadiness) => void
+  #sent = 0
+  #failed = 0
+  #foundAt = 0
+  #isOver = false
 
-const timer = setInterval(turn, 1)
-
-function turn(): void {
-  const now = performance.now()
-  if (now - startedAt >= load.milliseconds) {
-    finish()
-    return
+  constructor(load: SteadyLoad) {
+    this.port = load.port
+    this.request = `GET ${load.path} HTTP/1.1\r\nhost: ${load.host}\r\n${load.header}\r\n\r\n`
+    this.#load = load
+    const warmUp = load.untilFound ? 0 : Math.min(500, load.milliseconds / 4)
+    this.#countsFrom = this.#startedAt + warmUp
+    this.#lines = Array.from({ length: load.connections }, () => new Line(this))
+    this.#idle = [...this.#lines]
+    const { promise, resolve } = Promise.withResolvers<Steadiness>()
+    this.over = promise
+    this.#finished = resolve
+    this.#timer = setInterval(() => this.#turn(), 1)
   }
-  const due = Math.floor(((now - startedAt) * load.perSecond) / 1000)
-  for (; sent < due; sent++) {
-    const line = idle.pop()
-    if (line === undefined) waiting.push(now)
-    else line.send(now)
+
+  #turn(): void {
+    const now = performance.now()
+    const { milliseconds, perSecond } = this.#load
+    if (now - this.#startedAt >= milliseconds) {
+      this.#finish()
+      return
+    }
+    const due = Math.floor(((now - this.#startedAt) * perSecond) / 1000)
+    for (; this.#sent < due; this.#sent++) {
+      const line = this.#idle.pop()
+      if (line === undefined) this.#waiting.push(now)
+      else line.send(now)
+    }
+  }
+
+  free(line: Line): void {
+    const since = this.#waiting.shift()
+    if (since === undefined) this.#idle.push(line)
+    else line.send(since)
+  }
+
+  responded(status: number, sentAt: number): void {
+    const now = performance.now()
+    if (status === 200 && this.#foundAt === 0) this.#foundAt = Date.now()
+    if (status !== 200) this.#failed++
+    if (sentAt >= this.#countsFrom) this.#latencies.push(now - sentAt)
+    if (this.#load.untilFound && this.#foundAt > 0) this.#finish()
+  }
+
+  lost(line: Line): void {
+    if (line.sentAt >= 0) this.#failed++
+    if (this.#isOver) return
+    const next = new Line(this)
+    this.#lines.splice(this.#lines.indexOf(line), 1, next)
+    this.free(next)
+  }
+
+  #finish(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    clearInterval(this.#timer)
+    // What has no response yet took at least so long.
+    const now = performance.now()
+    const latencies = this.#latencies
+    for (const { sentAt } of this.#lines) {
+      if (sentAt >= 0 && !this.#load.untilFound) latencies.push(now - sentAt)
+    }
+    const sorted = latencies.toSorted((a, b) => a - b)
+    const at = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] ?? 0
+    for (const line of this.#lines) line.close()
+    this.#finished({
+      responses: sorted.length,
+      failed: this.#failed + this.#waiting.length,
+      p50: at(0.5),
+      p99: at(0.99),
+      longest: at(1),
+      foundAt: this.#foundAt,
+    })
   }
 }
 
-function free(line: Line): void {
-  const since = waiting.shift()
-  if (since === undefined) idle.push(line)
-  else line.send(since)
+const found: Steadiness[] = []
+for (const load of JSON.parse(process.argv[2] ?? '[]') as SteadyLoad[]) {
+  found.push(await new Running(load).over)
 }
-
-function responded(status: number, sentAt: number): void {
-  const now = performance.now()
-  if (status === 200 && foundAt === 0) foundAt = Date.now()
-  if (status !== 200) failed++
-  if (sentAt - startedAt >= WARM_UP) latencies.push(now - sentAt)
-  if (load.untilFound && foundAt > 0) finish()
-}
-
-function finish(): void {
-  if (isOver) return
-  isOver = true
-  clearInterval(timer)
-  // What has no response yet took at least so long.
-  const now = performance.now()
-  for (const { sentAt } of lines) if (sentAt >= 0 && !load.untilFound) latencies.push(now - sentAt)
-  const sorted = latencies.toSorted((a, b) => a - b)
-  const at = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] ?? 0
-  const found: Steadiness = {
-    responses: sorted.length,
-    failed: failed + waiting.length,
-    p50: at(0.5),
-    p99: at(0.99),
-    longest: at(1),
-    foundAt,
-  }
-  for (const line of lines) line.close()
-  process.stdout.write(JSON.stringify(found), () => process.exit(0))
-}
+process.stdout.write(JSON.stringify(found), () => process.exit(0))
