@@ -17,6 +17,7 @@ import { secretsOf } from '../model/redact.ts'
 import type { Settings } from '../model/settings.ts'
 import { runCooperatively, runToCompletion } from '../model/steps.ts'
 import { versionOfModel } from '../model/version.ts'
+import { awaitedRequests } from '../proxy/awaited-requests.ts'
 import { errorReporter } from '../proxy/internal-errors.ts'
 import { Reach } from '../reach/reach.ts'
 import { withExcerpts } from '../sources/file/excerpts.ts'
@@ -40,6 +41,7 @@ import { openAdmin } from './admin-token.ts'
 import { banner, startRecord } from './banner.ts'
 import { useOfBudgets } from './budgets.ts'
 import { loadServable, servable } from './check-model.ts'
+import { collectBetweenRequests } from './collect-between-requests.ts'
 import { type ControllerOptions, onlySettings, openController } from './controller-source.ts'
 import { cookieSecretProblems } from './cookie-secret.ts'
 import { openDecisionFile } from './decision-file.ts'
@@ -365,6 +367,7 @@ async function serveUntilStopped(
   void followSource(source, following, stopping.signal).catch(broke)
   // With a database nothing is served before the edits are known: that is still the start.
   void (store === undefined ? logHash(first) : firstStored.promise).then(optimizeForTraffic)
+  collectBetweenRequests(awaitedRequests)
   // Where edits are made by it, the first one does not wait for that.
   void store?.known.then(() => setTimeout(loadApi, API_PAUSE).unref())
 

@@ -1,8 +1,9 @@
 import { PerformanceObserver } from 'node:perf_hooks'
-import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
+import { getHeapSpaceStatistics, type HeapSpaceInfo, setFlagsFromString } from 'node:v8'
 
 /** Where V8 was told anything by hand, it is left as it is. */
-const isOurs = process.execArgv.length === 0 && process.env['NODE_OPTIONS'] === undefined
+export const isOurs: boolean =
+  process.execArgv.length === 0 && process.env['NODE_OPTIONS'] === undefined
 
 /** Bytes of the space for short-lived objects beyond which it does not grow. */
 const ENOUGH_YOUNG_SPACE = 4 * 1024 * 1024
@@ -51,7 +52,7 @@ function boundYoungSpace(): void {
   let collections = 0
   // V8 makes the space smaller in idle times: then it may grow again.
   const adjust = () => {
-    const factor = youngSpace() < ENOUGH_YOUNG_SPACE ? 2 : 1
+    const factor = youngSpace().space_size < ENOUGH_YOUNG_SPACE ? 2 : 1
     setFlagsFromString(`--semi-space-growth-factor=${factor}`)
     if (changes === 0 && ++collections === BUSY) keepCode()
   }
@@ -72,10 +73,10 @@ function keepCode(): void {
     setFlagsFromString('--memory-reducer-gc-count=0')
 }
 
-/** Bytes. */
-function youngSpace(): number {
+/** The space for short-lived objects. */
+export function youngSpace(): HeapSpaceInfo {
   const spaces = getHeapSpaceStatistics()
-  return spaces.find(({ space_name }) => space_name === 'new_space')?.space_size ?? 0
+  return spaces.find(({ space_name }) => space_name === 'new_space') as HeapSpaceInfo
 }
 
 /**

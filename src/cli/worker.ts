@@ -6,6 +6,7 @@ import { Moves } from '../model/moves.ts'
 import { resolveSecrets } from '../model/secret.ts'
 import type { Settings } from '../model/settings.ts'
 import { runCooperatively } from '../model/steps.ts'
+import { awaitedRequests } from '../proxy/awaited-requests.ts'
 import { type Batch, DecisionBatch } from '../proxy/decision-batch.ts'
 import { Gateway, type GatewayOptions } from '../proxy/gateway.ts'
 import { QuotaLeases } from '../proxy/quota-leases.ts'
@@ -18,6 +19,7 @@ import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { openLog } from '../telemetry/open-log.ts'
 import { watchProcess } from '../telemetry/process-metrics.ts'
+import { collectBetweenRequests } from './collect-between-requests.ts'
 import { keepsDecisions } from './decision-sinks.ts'
 import { openMetrics } from './fleet.ts'
 import { outliveErrors } from './outlive-errors.ts'
@@ -94,6 +96,7 @@ export function runWorker(number: string): Promise<number> {
       }
       if (order.kind === 'apply') {
         optimizeForTraffic()
+        collectBetweenRequests(awaitedRequests)
         const { revoked } = order
         signIn.receive({ kind: 'sign-in-revoked', id: undefined, revoked }, () => {})
         const opened = routeSignIn(signIn, process.env)

@@ -283,7 +283,7 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
     }
     const response = state.call?.response
     if (response !== undefined) response.isFinal = this.#tried.length > 1
-    state.respondedAt = now
+    state.responded(now)
     return true
   }
 

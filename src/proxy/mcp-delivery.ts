@@ -79,6 +79,7 @@ export class McpDelivery implements ActiveDelivery {
     this.#guarded(() => {
       const { downstream, exchange } = this.#state
       const head = streamHead(headers)
+      this.#state.responded(performance.now())
       exchange.status = head.status
       const edit = renderedEdit(exchange.responseEdit)
       const { id } = exchange.request

@@ -100,7 +100,7 @@ export class RequestEnds {
   }
 
   #over(state: RequestState): void {
-    state.isOver = true
+    state.end()
     if (state.isCounted) this.port.load?.end()
     state.body?.release()
     state.policies?.close()
