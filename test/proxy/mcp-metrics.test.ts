@@ -106,4 +106,17 @@ describe('metrics and logs of MCP', () => {
       ['tools/call', 'files', 'denied'],
     )
   })
+  it('tell the first byte of a stream from its end', async () => {
+    const sum = (name: string) => {
+      const lines = gateway.metrics().match(new RegExp(`^${name}_sum\\{.* (.+)$`, 'gm')) ?? []
+      return lines.reduce((all, line) => all + Number(line.split(' ').at(-1)), 0)
+    }
+    const streamed = () =>
+      sum('portcullis_request_duration_seconds') - sum('portcullis_request_first_byte_seconds')
+    // The client has had a stream for messages of the server since it connected.
+    const before = streamed()
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    await client.close()
+    await until('the stream is over', () => streamed() > before + 0.3)
+  })
 })
