@@ -52,7 +52,7 @@ export function formsOf(field: Field, tools: Tools, rounds: number): readonly [F
     },
     {
       name: 'TLS 1.3, keep-alive',
-      rounds: few,
+      rounds: rounds,
       toNginx: 1.4,
       slice: (proxy, seconds) =>
         fullLoad(wrk, proxy.pid, { url: `${secured(proxy)}/`, connections: CONNECTIONS, seconds }),
