@@ -52,7 +52,9 @@ export function formsOf(field: Field, tools: Tools, rounds: number): readonly [F
     },
     {
       name: 'TLS 1.3, keep-alive',
-      rounds: rounds,
+      rounds,
+      // The first load over TLS.
+      warmUp: 12,
       toNginx: 1.4,
       slice: (proxy, seconds) =>
         fullLoad(wrk, proxy.pid, { url: `${secured(proxy)}/`, connections: CONNECTIONS, seconds }),
