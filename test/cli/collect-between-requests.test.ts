@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { free } from '../proxy/accepting.ts'
 import { type Running, startRunning } from '../proxy/running.ts'
+import { until } from '../proxy/whole-gateway.ts'
 
 /** It has a line for each collection, and V8 no flags, which a gateway would leave it alone for. */
 const TRACED = fileURLToPath(import.meta.resolve('../../bench/proxy/traced-gateway.ts'))
@@ -94,7 +95,7 @@ routes:
 
   it('are left to V8 while a request is always waiting', async () => {
     const waits = open('/waits')
-    while (waiting.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    await until('the request', () => waiting.length > 0)
     const { own, ofV8 } = await collections()
     assert.equal(own, 0)
     assert.ok(ofV8 >= COLLECTIONS)

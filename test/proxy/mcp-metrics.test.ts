@@ -4,6 +4,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { freePort } from '../free-port.ts'
 import { startMcpServer, type TestMcpServer } from './mcp-server.ts'
+import { sumOf } from './running.ts'
 import { startWhole, until, type WholeGateway } from './whole-gateway.ts'
 
 describe('metrics and logs of MCP', () => {
@@ -106,13 +107,10 @@ describe('metrics and logs of MCP', () => {
       ['tools/call', 'files', 'denied'],
     )
   })
+
   it('tell the first byte of a stream from its end', async () => {
-    const sum = (name: string) => {
-      const lines = gateway.metrics().match(new RegExp(`^${name}_sum\\{.* (.+)$`, 'gm')) ?? []
-      return lines.reduce((all, line) => all + Number(line.split(' ').at(-1)), 0)
-    }
-    const streamed = () =>
-      sum('portcullis_request_duration_seconds') - sum('portcullis_request_first_byte_seconds')
+    const sum = (name: string) => sumOf(gateway.metrics(), `portcullis_request_${name}_sum`)
+    const streamed = () => sum('duration_seconds') - sum('first_byte_seconds')
     // The client has had a stream for messages of the server since it connected.
     const before = streamed()
     await new Promise((resolve) => setTimeout(resolve, 300))
