@@ -1,6 +1,7 @@
 import type { RequestField, RequestValues } from '../cel/stages.ts'
 import { Struct } from '../cel/values/struct.ts'
 import { type Timestamp, timestampOf } from '../cel/values/timestamp.ts'
+import { NO_REQUEST_ID, type RequestId } from '../telemetry/request-id.ts'
 import type { HeaderView } from './header-view.ts'
 
 const REQUEST_FIELDS: ReadonlySet<string> = new Set<RequestField>([
@@ -31,7 +32,7 @@ export class RequestAttributes extends Struct implements RequestValues {
   readonly version: string
   readonly headers: HeaderView
   readonly startedAt: number
-  id = ''
+  id: RequestId = NO_REQUEST_ID
   body: Uint8Array | undefined = undefined
 
   constructor(

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import type { Connection } from '../exchange/connection.ts'
 import type { Decision } from '../exchange/decision.ts'
 import type { ListenerProgram } from '../program/program.ts'
+import type { RequestId } from '../telemetry/request-id.ts'
 import type { Deadlines } from '../wire/deadlines.ts'
 import type { DownstreamEvents } from '../wire/downstream.ts'
 import type { Http2Observer } from '../wire/http2/limits.ts'
@@ -80,7 +81,7 @@ export interface AcceptDeps {
   readonly counts: ConnectionCounts
   readonly route: StreamRouter
   readonly observer: AcceptObserver
-  readonly nextId: () => string
+  readonly nextId: () => RequestId
   readonly terminators: Terminators
   readonly load?: Load
   /** Without it HTTP/2 is not offered. */

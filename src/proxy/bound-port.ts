@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import type { RequestId } from '../telemetry/request-id.ts'
 import type { Deadlines } from '../wire/deadlines.ts'
 import { SlotSet } from '../wire/slot-set.ts'
 import { DownstreamSocket } from './accept.ts'
@@ -61,7 +62,7 @@ export class BoundPort implements Port {
     return this.acceptDeps.load
   }
 
-  nextId(): string {
+  nextId(): RequestId {
     return this.acceptDeps.nextId()
   }
 

@@ -1,5 +1,6 @@
 import type { Connection } from '../exchange/connection.ts'
 import type { Reply } from '../exchange/reply.ts'
+import type { RequestId } from '../telemetry/request-id.ts'
 import type { Deadlines } from '../wire/deadlines.ts'
 import type { Refusal } from '../wire/http1/rejections.ts'
 import type { Attempted, RetryReason } from './delivery.ts'
@@ -44,7 +45,7 @@ export interface Port {
   readonly reading?: RequestReading | undefined
   /** How much there is to do; without it all is taken on. */
   readonly load?: Load | undefined
-  nextId(): string
+  nextId(): RequestId
   /** On TLS: whether this host belongs to another certificate than the one that was shown. */
   isMisdirected?(host: string): boolean
 }

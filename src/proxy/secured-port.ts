@@ -1,4 +1,5 @@
 import type { ListenerProgram } from '../program/program.ts'
+import type { RequestId } from '../telemetry/request-id.ts'
 import type { Deadlines } from '../wire/deadlines.ts'
 import type { ListenerLookup } from './http-listeners.ts'
 import type { Load } from './load.ts'
@@ -50,7 +51,7 @@ export class SecuredPort implements Port {
     return this.#port.load
   }
 
-  nextId(): string {
+  nextId(): RequestId {
     return this.#port.nextId()
   }
 

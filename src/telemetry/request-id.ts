@@ -1,5 +1,22 @@
 import { writeRandomHex } from './random.ts'
 
+declare const usable: unique symbol
+
+/**
+ * The id of a request: letters, digits and little more, so that it can stand in logs, addresses and
+ * headers as it is. Only this file makes them.
+ */
+export type RequestId = string & { readonly [usable]: true }
+
+export const NO_REQUEST_ID = '' as RequestId
+
+const USABLE = /^[A-Za-z0-9._-]{1,128}$/
+
+/** An id that somebody else has chosen; undefined where it cannot be used as it is. */
+export function requestIdOf(text: string): RequestId | undefined {
+  return USABLE.test(text) ? (text as RequestId) : undefined
+}
+
 const HYPHEN = 0x2d
 const VERSION = 0x37
 /** The digit that holds the variant's two bits, `10`, and two random ones. */
@@ -13,14 +30,14 @@ let idTime = Number.NaN
  * records of a request are found near each other, in a database and in a rotated file alike; no id
  * tells anything of another but when it was made.
  */
-export function createRequestId(milliseconds = Date.now()): string {
+export function createRequestId(milliseconds = Date.now()): RequestId {
   if (milliseconds !== idTime) writeTime(milliseconds)
   writeRandomHex(id, 14, 2)
   id[14] = VERSION
   writeRandomHex(id, 19, 2)
   id[19] = VARIANTS[digitValue(id[19] as number) & 3] as number
   writeRandomHex(id, 24, 6)
-  return id.toString('latin1')
+  return id.toString('latin1') as RequestId
 }
 
 /** Of a hexadecimal digit in lower case. */

@@ -17,6 +17,7 @@ import { http2Sessions } from '../../src/proxy/http2.ts'
 import { Listeners } from '../../src/proxy/listen.ts'
 import type { RequestState } from '../../src/proxy/request-state.ts'
 import type { Streamed, StreamRouter, StreamTarget } from '../../src/proxy/stream-types.ts'
+import { type RequestId, requestIdOf } from '../../src/telemetry/request-id.ts'
 import { Pool, tcpSocket } from '../../src/upstream/pool.ts'
 import { Deadlines } from '../../src/wire/deadlines.ts'
 import { Terminators } from '../../src/wire/tls/terminators.ts'
@@ -105,7 +106,7 @@ export async function acceptingPort(options: AcceptingPortOptions = {}) {
     terminators: new Terminators(new TicketKeys()),
     route: options.route ?? (() => 'no-route'),
     observer,
-    nextId: () => `id-${++ids}`,
+    nextId: () => requestIdOf(`id-${++ids}`) as RequestId,
     http2: options.hasHttp2 === true ? http2Sessions(deadlines) : undefined,
   }
   const listeners = new Listeners(acceptDeps, {

@@ -8,6 +8,7 @@ import type { BackendProgram, ListenerProgram, RouteProgram } from '../../src/pr
 import { HttpListeners } from '../../src/proxy/http-listeners.ts'
 import { type Port, RequestLoop } from '../../src/proxy/request-loop.ts'
 import type { RequestState } from '../../src/proxy/request-state.ts'
+import { type RequestId, requestIdOf } from '../../src/telemetry/request-id.ts'
 import type { Attempt } from '../../src/upstream/cluster.ts'
 import { Pool, tcpSocket } from '../../src/upstream/pool.ts'
 import { Deadlines } from '../../src/wire/deadlines.ts'
@@ -118,7 +119,7 @@ export async function startGateway(
     maxUpload: options.limits?.body ?? Number.POSITIVE_INFINITY,
     trustedHops: 0,
     reading: FORWARDS_TRAILERS,
-    nextId: () => `id-${++ids}`,
+    nextId: () => requestIdOf(`id-${++ids}`) as RequestId,
   }
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     sockets.add(socket)

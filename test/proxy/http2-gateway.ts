@@ -6,6 +6,7 @@ import { HttpListeners } from '../../src/proxy/http-listeners.ts'
 import { Prelude } from '../../src/proxy/prelude.ts'
 import { type Port, RequestLoop } from '../../src/proxy/request-loop.ts'
 import type { RequestState } from '../../src/proxy/request-state.ts'
+import { type RequestId, requestIdOf } from '../../src/telemetry/request-id.ts'
 import { Pool, tcpSocket } from '../../src/upstream/pool.ts'
 import { Deadlines } from '../../src/wire/deadlines.ts'
 import { ServerConnection } from '../../src/wire/http1/server-connection.ts'
@@ -93,7 +94,7 @@ export async function startHttp2Gateway(options: Http2GatewayOptions): Promise<H
     maxUpload: limits.body,
     trustedHops: 0,
     reading: FORWARDS_TRAILERS,
-    nextId: () => `id-${++ids}`,
+    nextId: () => requestIdOf(`id-${++ids}`) as RequestId,
     observer: {
       opened: () => {},
       closed: () => {},
