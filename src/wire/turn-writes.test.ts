@@ -40,6 +40,39 @@ describe('writes at the end of a turn', () => {
     assert.deepEqual(left, ['first', 'more'])
   })
 
+  it('leave in their order, each once, where one of them brings more than may wait', async () => {
+    const writes = new TurnWrites()
+    const left: number[] = []
+    const add = (one: number) => writes.add({ leave: () => left.push(one) })
+    const many = () => {
+      left.push(0)
+      for (let one = 3; one < 40; one++) add(one)
+    }
+    writes.add({ leave: many })
+    add(1)
+    add(2)
+    for (let turns = 0; turns < 3; turns++) await nextTurn()
+    assert.deepEqual(
+      left,
+      Array.from({ length: 40 }, (_, one) => one),
+    )
+  })
+
+  it('leave although those that they were added by throw', async () => {
+    const writes = new TurnWrites()
+    const left: string[] = []
+    const thrown = new Error('planted')
+    const fail = () => {
+      writes.add({ leave: () => left.push('added') })
+      throw thrown
+    }
+    for (let others = 0; others < 14; others++) writes.add({ leave: () => left.push('before') })
+    writes.add({ leave: fail })
+    assert.throws(() => writes.add({ leave: () => left.push('behind') }), thrown)
+    await nextTurn()
+    assert.deepEqual(left.slice(14), ['behind', 'added'])
+  })
+
   it('leave although another one throws', async () => {
     const writes = new TurnWrites()
     const left: string[] = []

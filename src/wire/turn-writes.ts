@@ -29,7 +29,10 @@ const UNTIL_NEXT_LOOK = 64
 export class TurnWrites {
   /** Whether turns bring many of late. */
   gathers = true
-  readonly #waiting: Leaving[] = []
+  readonly #waiting: (Leaving | undefined)[] = Array.from({ length: MAX_WAITING })
+  /** Of those that wait, how many were added, and how many of them have left. */
+  #added = 0
+  #left = 0
   #isScheduled = false
   #inTurn = 0
   #quiet = 0
@@ -46,7 +49,8 @@ export class TurnWrites {
       this.#quiet = MAX_QUIET - 1
     }
     this.#inTurn++
-    if (this.#waiting.push(one) >= MAX_WAITING) this.#leaveAll()
+    this.#waiting[this.#added++] = one
+    if (this.#added >= MAX_WAITING) this.#leaveAll()
     if (!this.#isScheduled) this.#schedule()
   }
 
@@ -78,17 +82,30 @@ export class TurnWrites {
     this.#leaveAll()
   }
 
+  /** One that leaves may add others, until all leave from in here. */
   #leaveAll(): void {
     const waiting = this.#waiting
-    let at = 0
     try {
-      while (at < waiting.length) (waiting[at++] as Leaving).leave()
+      while (this.#left < this.#added) {
+        const one = waiting[this.#left] as Leaving
+        waiting[this.#left++] = undefined
+        one.leave()
+      }
+      this.#added = 0
+      this.#left = 0
     } finally {
       // Where one of them threw, the others must not wait for ever.
-      if (at === waiting.length) waiting.length = 0
-      else waiting.splice(0, at)
-      if (waiting.length > 0 && !this.#isScheduled) this.#schedule()
+      if (this.#added > 0) this.#moveUp()
     }
+  }
+
+  #moveUp(): void {
+    const count = this.#added - this.#left
+    this.#waiting.copyWithin(0, this.#left, this.#added)
+    this.#waiting.fill(undefined, count)
+    this.#added = count
+    this.#left = 0
+    if (count > 0 && !this.#isScheduled) this.#schedule()
   }
 }
 
