@@ -73,6 +73,11 @@ export class ShortWrites {
     this.#handle = handleOf(socket)
   }
 
+  /** Whether text leaves without a copy that somebody else has to make of it first, as TLS does. */
+  get takesText(): boolean {
+    return this.#handle !== undefined
+  }
+
   /** Whether all that was written, here or to the socket, has left. */
   get isWritten(): boolean {
     return !this.#isUnderWay && this.#socket.writableLength === 0

@@ -2,6 +2,7 @@
 // Guarded by bench/http1-head.ts; equals test/fuzz/http1-request.plain.ts on any input.
 // Liberties: one object for all requests of a connection, strings of the last one used again.
 
+import { latin1Text } from '../latin1.ts'
 import { ASTERISK, SLASH } from './ascii.ts'
 import { EXPECT, HOST, TE } from './field-names.ts'
 import {
@@ -85,7 +86,7 @@ export function readRequestHead(
     at = refuse('head-too-large')
   }
   if (at > 0) {
-    head.fields.text = bytes.toString('latin1', start, at)
+    head.fields.text = latin1Text(bytes, start, at)
     const verdict = understand(head, bytes, start)
     if (verdict < 0) at = verdict
     if (head.lowersNames) lowerNames(head.fields)

@@ -2,6 +2,7 @@
 // Guarded by bench/http1-head.ts; equals test/fuzz/http1-response.plain.ts on any input.
 // Liberties: one object for all responses of a connection.
 
+import { latin1Text } from '../latin1.ts'
 import { CR, LF, SPACE, ZERO } from './ascii.ts'
 import { beginFields, endOfText, readFields, refuseText } from './fields.ts'
 import { type HeadLimits, MessageHead, readConnection, readFraming } from './message.ts'
@@ -63,7 +64,7 @@ export function readResponseHead(
     at = refuse('head-too-large')
   }
   if (at > 0) {
-    const text = bytes.toString('latin1', start, at)
+    const text = latin1Text(bytes, start, at)
     head.fields.text = text
     head.reason = text.substring(head.reasonAt, head.reasonEnd)
     const verdict = understand(head, method)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import type { Socket } from 'node:net'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { Writable } from 'node:stream'
 import { describe, it } from 'node:test'
 import { turnWrites } from '../turn-writes.ts'
@@ -34,17 +35,22 @@ const nextTurn = () => new Promise(setImmediate)
 
 function begin(framing: string) {
   const socket = new SlowSocket({ highWaterMark: 1 << 20 })
+  return { socket, writer: responding(socket as unknown as Socket, framing) }
+}
+
+/** The writer of a response whose head is there, and its body not yet. */
+function responding(socket: Socket, framing: string): ResponseWriter {
   const request = new RequestHead()
   const text = Buffer.from('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
   assert.ok(readRequestHead(text, 0, text.length, HEAD_LIMITS, request) > 0)
   const head = new ResponseHead()
   const response = Buffer.from(`HTTP/1.1 200 OK\r\n${framing}\r\n\r\n`)
   assert.ok(readResponseHead(response, 0, response.length, HEAD_LIMITS, 'GET', head) > 0)
-  const writer = new ResponseWriter(socket as unknown as Socket, false)
+  const writer = new ResponseWriter(socket, false)
   turnWrites.gathers = true
   writer.reset()
   assert.ok(writer.respond(head, request, '', NO_NAMES, NO_LINES))
-  return { socket, writer }
+  return writer
 }
 
 describe('bytes that are written', () => {
@@ -133,5 +139,51 @@ describe('bytes that are written', () => {
     assert.equal(writer.isWritten, false)
     await socket.take()
     assert.equal(writer.isWritten, true)
+  })
+})
+
+describe('a response over TCP', () => {
+  for (const size of [1, 256, 1_024, 1_025, 16_384, 16_385]) {
+    it(`of ${size} bytes of any value is what was written, whoever uses them again`, async () => {
+      const server = createServer().listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+      const received: Buffer[] = []
+      client.on('data', (bytes: Buffer) => received.push(bytes))
+      const [socket] = (await once(server, 'connection')) as [Socket]
+      const bytes = Buffer.from(Uint8Array.from({ length: size }, (_, at) => at * 7))
+      const expected = Buffer.from(bytes)
+      const writer = responding(socket, `content-length: ${size}`)
+      writer.write(bytes, false, size)
+      writer.end(undefined, false)
+      if (writer.isWritten) bytes.fill('x')
+      writer.settled.end()
+      await once(client, 'end')
+      const all = Buffer.concat(received)
+      assert.deepEqual(all.subarray(all.indexOf('\r\n\r\n') + 4), expected)
+      client.destroy()
+      server.close()
+    })
+  }
+})
+
+describe('the date of a response', () => {
+  const datesOf = async (fields: string) => {
+    const { socket, writer } = begin(`${fields}content-length: 0`)
+    writer.end(undefined, false)
+    await nextTurn()
+    await socket.take()
+    return socket.written.join('').match(/^date: .*$/gim)
+  }
+
+  it('is that of its own', async () => {
+    const own = 'Date: Sun, 06 Nov 1994 08:49:37 GMT'
+    assert.deepEqual(await datesOf(`${own}\r\n`), [own])
+  })
+
+  it('is the moment where it has none', async () => {
+    const [date = ''] = (await datesOf('')) ?? []
+    const late = Date.now() - Date.parse(date.slice('date: '.length))
+    assert.ok(late >= 0 && late < 60_000, date)
   })
 })

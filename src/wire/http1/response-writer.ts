@@ -5,12 +5,14 @@ import { Buffer } from 'node:buffer'
 import type { Socket } from 'node:net'
 import type { Timed } from '../deadlines.ts'
 import { eventDate } from '../event-clock.ts'
+import { latin1Text } from '../latin1.ts'
 import { ShortWrites } from '../short-writes.ts'
 import { type Leaving, turnWrites } from '../turn-writes.ts'
 import { CHUNK_END, chunkHead, LAST_CHUNK, renderTrailers } from './chunked.ts'
 import { closeGracefully } from './close-grace.ts'
 import { type FieldLines, type NameSet, NO_LINES } from './field-lines.ts'
-import type { Fields } from './fields.ts'
+import { DATE } from './field-names.ts'
+import { type Fields, firstOf } from './fields.ts'
 import type { RequestHead } from './head.ts'
 import { lowerLines, lowerNames } from './lower-names.ts'
 import type { ResponseHead } from './response-head.ts'
@@ -18,6 +20,8 @@ import { dateLine, type OutgoingResponse, renderReplyHead, renderResponseHead } 
 
 /** Up to this much of a body is copied behind its head. */
 const SHORT_BODY = 16_384
+/** Up to this much of one is cheaper to write as text. */
+const TEXT_BODY = 1_024
 /** Up to this much of a response waits for the end of the turn. */
 const MAX_DEFERRED = 2 * SHORT_BODY
 
@@ -120,7 +124,8 @@ export class ResponseWriter implements Leaving {
       // RFC 9110 §15.5.22: what the client is to go over to.
       upgrade: head.status === 426 ? head.upgrade : '',
       connection,
-      date: dateLine(eventDate()),
+      // To look at the clock costs more than to look for the header.
+      date: firstOf(head.fields, DATE) >= 0 ? NO_LINES : dateLine(eventDate()),
       dropped,
     })
     this.isBegun = true
@@ -168,6 +173,8 @@ export class ResponseWriter implements Leaving {
       this.#socket.uncork()
       return more
     }
+    if (bytes.length <= TEXT_BODY && this.#writes.takesText)
+      return this.#defer(head + latin1Text(bytes, 0, bytes.length))
     const both = Buffer.allocUnsafe(head.length + bytes.length)
     both.write(head, 0, 'latin1')
     bytes.copy(both, head.length)
