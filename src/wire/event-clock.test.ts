@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { performance } from 'node:perf_hooks'
 import { describe, it } from 'node:test'
-import { beginEvent, endEvent, eventDate, eventTime } from './event-clock.ts'
+import { beginEvent, endEvent, eventDate, eventTime, WallClock } from './event-clock.ts'
 
 /** Until both clocks have gone on. */
 function pass(): void {
@@ -38,5 +38,62 @@ describe('the clock of an event', () => {
     const time = eventTime()
     pass()
     assert.ok(eventTime() > time)
+  })
+})
+
+describe('the wall clock by the other one', () => {
+  /** A machine whose two clocks go on together, unless one is set. */
+  function machine(origin = 1_000_000.4) {
+    const own = { now: 5, set: 0, looks: 0 }
+    const clock = new WallClock(
+      origin,
+      () => own.now,
+      () => {
+        own.looks++
+        return Math.floor(1_000_000.4 + own.set + own.now)
+      },
+    )
+    const wall = () => Math.floor(1_000_000.4 + own.set + own.now)
+    return { own, clock, wall }
+  }
+
+  it('says the same, and seldom looks', () => {
+    const { own, clock, wall } = machine()
+    for (let step = 0; step < 5_000; step++) {
+      own.now += 0.37
+      assert.equal(clock.at(own.now), wall())
+    }
+    assert.ok(own.looks <= 20, `${own.looks} looks in ${own.now} ms`)
+  })
+
+  for (const [way, by] of [
+    ['forward', 3_600_000],
+    ['back', -3_600_000],
+    ['by little', 3],
+    ['back by little', -3],
+  ] as const) {
+    it(`follows within a tenth of a second where it is set ${way}`, () => {
+      const { own, clock, wall } = machine()
+      clock.at(own.now)
+      own.set = by
+      own.now += 101
+      assert.ok(Math.abs(clock.at(own.now) - wall()) <= 1)
+    })
+  }
+
+  it('finds out by itself when the machine was started', () => {
+    const { own, clock, wall } = machine(0)
+    assert.ok(Math.abs(clock.at(own.now) - wall()) <= 1)
+  })
+
+  it('stays within two milliseconds of it while it is put right little by little', () => {
+    const { own, clock, wall } = machine()
+    for (let step = 0; step < 20_000; step++) {
+      own.now += 0.9
+      // Slower than the other one by a two-thousandth, which is as fast as it is done.
+      own.set -= 0.9 / 2_000
+      const late = wall() - clock.at(own.now)
+      assert.ok(late >= -2 && late <= 2, `${late} ms`)
+    }
   })
 })
