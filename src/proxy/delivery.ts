@@ -222,7 +222,7 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
     const timeout = backend?.requestTimeout || route?.timeouts.backendRequest || DEFAULT_TIMEOUT
     this.#forward = new Forward(permit, downstream, exchange, choice.pool, timeout, this)
     this.#forward.encodes = this.#isDecoded && downstream.head.framing === 'chunked'
-    this.#forward.isDirect = this.#isDirect
+    this.#forward.isDirect = this.#isDirect()
     this.#forward.start()
   }
 
@@ -232,13 +232,13 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
   }
 
   /** Nobody but one backend gets the body, and once. */
-  get #isDirect(): boolean {
+  #isDirect(): boolean {
     return this.#body === undefined && this.#retry === undefined && this.#mirrors.length === 0
   }
 
   sent(forward: Forward): void {
     const { downstream } = this.#state
-    if (this.#isDirect) {
+    if (this.#isDirect()) {
       this.#isBodyBegun = true
       downstream.readBody(forward, forward.takesFraming)
       return
@@ -336,7 +336,7 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
 
   #failOver(reason: RetryReason, cause = causeOf(reason)): void {
     this.#state.retries++
-    this.#events.retried(this.#clusterName, reason)
+    this.#events.retried(this.#clusterName(), reason)
     this.#attemptNext(cause)
   }
 
@@ -363,7 +363,7 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
   /** Doubled each time, and never all at once. */
   #again(retry: Retry, reason: RetryReason, cause = causeOf(reason)): void {
     this.#state.retries++
-    this.#events.retried(this.#clusterName, reason)
+    this.#events.retried(this.#clusterName(), reason)
     const delay = retry.backoff * 2 ** (this.#tried.length - 1) * (0.75 + Math.random() / 2)
     this.#timer = setTimeout(() => {
       this.#state.callOut = 'delivery'
@@ -375,7 +375,7 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
     }, delay)
   }
 
-  get #clusterName(): string {
+  #clusterName(): string {
     return clusterOf(this.#state.backend)?.name ?? ''
   }
 
@@ -383,13 +383,13 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
     const choice = this.#choice
     if (choice === undefined) return
     this.#choice = undefined
-    const state = this.#state
-    const status = this.#status
-    choice.done({ outcome, status, duration: performance.now() - this.#attemptedAt })
+    // Where it is over at once, the event that brought it about began before it.
+    const duration = Math.max(0, eventTime() - this.#attemptedAt)
+    choice.done({ outcome, status: this.#status, duration })
     const purpose = this.#tried.length > 1 ? 'retry' : 'proxy'
-    state.trace?.attempted(state, word)
-    const firstByte = this.#firstByte
-    this.#events.attempted(this.#clusterName, { outcome: word, purpose, firstByte })
+    this.#state.trace?.attempted(this.#state, word)
+    const attempted = { outcome: word, purpose, firstByte: this.#firstByte } as const
+    this.#events.attempted(this.#clusterName(), attempted)
   }
 }
 

@@ -203,12 +203,12 @@ export class ServerConnection implements Downstream, Timed {
   }
 
   /** No request is to come that would get a response. */
-  get #isLast(): boolean {
+  #isLast(): boolean {
     return this.isDraining || (this.#ended && this.#held.length === 0 && !this.#isReading)
   }
 
   #connectionField(): ConnectionField {
-    this.#keepsAlive &&= this.head.keepAlive && !this.#isLast
+    this.#keepsAlive &&= this.head.keepAlive && !this.#isLast()
     if (!this.#keepsAlive) return 'close'
     return this.head.minor === 0 ? 'keep-alive' : ''
   }
@@ -332,7 +332,7 @@ export class ServerConnection implements Downstream, Timed {
     this.#events.finished(this)
     this.exchange = undefined
     this.#sink = undefined
-    if (!this.#keepsAlive || !isWhole || this.#isLast) {
+    if (!this.#keepsAlive || !isWhole || this.#isLast()) {
       this.#go(this.#state.on.leave)
       this.#response.close(this, this.#limits.writeTimeout)
       this.socket.resume()
