@@ -1,4 +1,5 @@
 import type { Exchange } from '../exchange/exchange.ts'
+import { isGrpcRequest } from '../exchange/grpc.ts'
 import { type Fields, joinedValue } from '../wire/http1/fields.ts'
 
 /** The codes of gRPC for those of HTTP, as its specification has clients read them. */
@@ -17,16 +18,8 @@ const UNKNOWN = 2
 
 /** The status that a client of gRPC is told for an error of ours; undefined: it speaks no gRPC. */
 export function grpcStatusFor(exchange: Exchange, status: number): number | undefined {
-  if (status < 400 || !isGrpc(exchange)) return undefined
+  if (status < 400 || !isGrpcRequest(exchange)) return undefined
   return CODES[status] ?? UNKNOWN
-}
-
-export function isGrpc({ request: { version, headers } }: Exchange): boolean {
-  return version === 'HTTP/2' && isGrpcType(headers.get('content-type'))
-}
-
-export function isGrpcType(contentType: string | undefined): boolean {
-  return /^application\/grpc($|[+;])/i.test(contentType ?? '')
 }
 
 /** -1 where it is no response of gRPC. */

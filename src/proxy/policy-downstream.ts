@@ -1,3 +1,4 @@
+import { isGrpcRequest } from '../exchange/grpc.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { ModelAttempt } from '../program/model-call.ts'
 import type { PassingBody } from '../program/model-response.ts'
@@ -14,7 +15,6 @@ import type { ResponseHead } from '../wire/http1/response-head.ts'
 import type { BodySink } from '../wire/streams.ts'
 import { CROWDED_OUT } from './body-chain.ts'
 import type { CallOutName } from './call-outs.ts'
-import { isGrpc } from './grpc-status.ts'
 import { KeptBody } from './kept-body.ts'
 import type { RequestState } from './request-state.ts'
 import { RequestTransform, type TransformLimits } from './request-transform.ts'
@@ -37,7 +37,6 @@ const CROWDED = { ...reply(503, 'overload'), detail: 'buffers' }
 export class PolicyDownstream implements Downstream {
   head: RequestHead
   readonly takesWire = false
-  readonly isGrpc: boolean
   readonly #client: Downstream
   readonly #state: RequestState
   readonly #limits: TransformLimits
@@ -57,7 +56,6 @@ export class PolicyDownstream implements Downstream {
     this.#limits = limits
     this.#events = events
     this.head = this.#client.head
-    this.isGrpc = isGrpc(state.exchange)
   }
 
   /**
@@ -71,7 +69,8 @@ export class PolicyDownstream implements Downstream {
     next: (body: KeptBody | undefined) => void,
   ): void {
     const client = this.#client
-    const own = parts.filter(({ body }) => body?.grpc === true || !this.isGrpc)
+    const isGrpc = isGrpcRequest(this.#state.exchange)
+    const own = parts.filter(({ body }) => body?.grpc === true || !isGrpc)
     // What asks for an upgrade has no body, or one that is like any other.
     const isUpgrade = client.head.upgrade !== '' && client.head.framing === 'none'
     if (own.length === 0 || isUpgrade) {

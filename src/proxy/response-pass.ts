@@ -1,5 +1,6 @@
 import type { BodyPart } from '../exchange/body-part.ts'
 import type { Exchange } from '../exchange/exchange.ts'
+import { isGrpcResponse } from '../exchange/grpc.ts'
 import { type HeaderEdit, NO_EDIT } from '../exchange/header-edit.ts'
 import { KeptHeaders } from '../exchange/kept-headers.ts'
 import { errorIn } from '../exchange/policy-error.ts'
@@ -16,7 +17,6 @@ import { copyResponseHead } from '../wire/http1/response-copy.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 import { BodyChain, type ChainEvents, CROWDED_OUT } from './body-chain.ts'
 import { contentOf, isCoded } from './content-coding.ts'
-import { isGrpcType } from './grpc-status.ts'
 import { type OwnResponse, ownResponse, sendOwnResponse } from './replies.ts'
 import type { TransformLimits } from './request-transform.ts'
 
@@ -29,7 +29,6 @@ export interface RespondedRequest {
   readonly exchange: Exchange
   readonly listener: ListenerProgram
   readonly isOver: boolean
-  readonly policies: { readonly isGrpc: boolean } | undefined
   readonly delivery: { proceed(): void; replaced(): void } | undefined
 }
 
@@ -137,8 +136,7 @@ export class ResponsePass {
 
   /** A client that only says that it speaks gRPC gets what all others get. */
   #concerns({ grpc = false }: BodyPart): boolean {
-    if (grpc || this.#state.policies?.isGrpc !== true) return true
-    return this.#own === undefined && !isGrpcType(this.#draft.headers.get('content-type'))
+    return grpc || !isGrpcResponse(this.#state.exchange, this.#draft)
   }
 
   /** Waits for what the policy has to see; false if there is too much of it. */

@@ -216,6 +216,28 @@ describe('a client that asks for something else', () => {
     const response = await askHttp2(session, { method: 'POST', headers, body: Buffer.from('a') })
     assert.equal(response.body.toString(), CLEAN)
   })
+
+  it('has its body changed where it says that it speaks gRPC', async () => {
+    const { port, sent } = await between(HIDING, () => whole(BODY))
+    const session = connectHttp2(`http://127.0.0.1:${port}`)
+    opened.push(() => session.destroy())
+    const headers = { 'content-type': 'application/grpc', te: 'trailers' }
+    await askHttp2(session, { method: 'POST', headers, body: Buffer.from('evil') })
+    assert.match(sent(), /\r\n\r\ngood$/)
+  })
+
+  it('has no header about bytes that are gone, whatever type they have', async () => {
+    const { ask, sent } = await between(HIDING, () =>
+      whole(BODY, 'content-type: application/grpc\r\netag: "a"\r\n'),
+    )
+    const coded = gzipSync('evil')
+    const head = `POST / HTTP/1.1\nconnection: close\ncontent-type: application/grpc\ncontent-encoding: gzip\ncontent-length: ${coded.length}`
+    const text = await ask(head, coded.toString('latin1'))
+    assert.match(sent(), /\r\n\r\ngood$/)
+    assert.doesNotMatch(sent(), /content-encoding/i)
+    assert.equal(bodyOf(text), CLEAN)
+    assert.doesNotMatch(text, /etag/i)
+  })
 })
 
 describe('a compressed response', () => {

@@ -48,6 +48,7 @@ export function compileInferenceRouting(
     mode: 'whole',
     maxBytes: undefined,
     whenLonger: 'reject',
+    grpc: true,
     change: (_, exchange) => bodies.get(exchange),
   }
   return {

@@ -2,8 +2,8 @@ import type { Value } from '../../cel/index.ts'
 import { toJson } from '../../cel/values/json-write.ts'
 import type { JsonObject } from '../../cel/values/value.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
+import { isGrpcResponse } from '../../exchange/grpc.ts'
 import { HeaderEdit, NO_EDIT } from '../../exchange/header-edit.ts'
-import type { HeaderView } from '../../exchange/header-view.ts'
 import type { ResponseDraft } from '../../exchange/response-draft.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { type CompileContext, variablesOf } from '../define.ts'
@@ -86,15 +86,14 @@ export function compileChanges(
   return {
     changeRequest(exchange) {
       keep(exchange)
-      const isChanged = !isGrpc(exchange.request.headers)
-      const edit = editOf(exchange, isChanged ? ABOUT_THE_BYTES : [])
+      const edit = editOf(exchange, ABOUT_THE_BYTES)
       for (const one of pseudo) changeLine(exchange, one)
       exchange.requestEdit = exchange.requestEdit.with(edit)
     },
     changeResponse(exchange, draft) {
       keep(exchange)
       const isHead = exchange.request.method === 'HEAD' && draft.status !== 304
-      const isChanged = (draft.hasBody || isHead) && !isGrpc(draft.headers)
+      const isChanged = (draft.hasBody || isHead) && !isGrpcResponse(exchange, draft)
       const edit = editOf(exchange, isChanged ? ABOUT_THE_RESPONSE : [])
       const status = pseudo.map(({ evaluate }) => Number(evaluate(exchange) ?? Number.NaN))
       draft.change(edit)
@@ -162,8 +161,4 @@ function bytesOf(value: Value | undefined): Uint8Array {
   if (value instanceof Uint8Array) return value
   const text = textUnlessNull(value)
   return text === undefined ? EMPTY : new TextEncoder().encode(text)
-}
-
-function isGrpc(headers: HeaderView): boolean {
-  return /^application\/grpc(?:$|[+;\s])/i.test(headers.get('content-type') ?? '')
 }

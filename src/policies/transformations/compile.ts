@@ -45,8 +45,9 @@ export function compileTransformations(
           otherHead: (exchange: Exchange, head: ResponseDraft) =>
             choose(exchange)?.response?.changeHead(exchange, head),
         }),
+    // Clients choose their Content-Type: to say gRPC must not keep a body from being replaced.
     ...(requests.some(({ bodyOf }) => bodyOf !== undefined)
-      ? { requestBody: whole((exchange) => choose(exchange)?.request) }
+      ? { requestBody: { ...whole((exchange) => choose(exchange)?.request), grpc: true } }
       : {}),
     ...(responses.some(({ bodyOf }) => bodyOf !== undefined)
       ? { responseBody: whole((exchange) => choose(exchange)?.response) }
