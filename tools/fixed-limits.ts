@@ -16,7 +16,7 @@ export const FIXED_LIMITS: readonly (readonly [string, string, string])[] = [
   ['bytes of a trailer section', number(BODY_LIMITS.trailers), `The client gets 431.`],
   ['fields of a trailer section', number(BODY_LIMITS.trailerFields), `The client gets 431.`],
   [
-    'bytes of all bodies that are buffered for rules, per process',
+    'bytes of all bodies that are buffered for rules, as received and decompressed, per process',
     `${MAX_BODIES} times \`maxBufferSize\``,
     `The client gets 503 with \`Retry-After\`, and the connection is closed.`,
   ],

@@ -117,6 +117,14 @@ export class KeptBody implements BodySink {
     return true
   }
 
+  /** Counts bytes that were made of it, until it is released; false if there is no room for them. */
+  retain(byteCount: number): boolean {
+    if (this.#isForgotten) return true
+    if (this.#room?.retain(byteCount) === false) return false
+    this.#taken += byteCount
+    return true
+  }
+
   /** Nothing of it is needed again. */
   release(): void {
     this.#isForgotten = true

@@ -23,6 +23,7 @@ interface TakenBody {
   readonly beginning: Uint8Array | undefined
 }
 
+const CROWDED = { ...OVERLOADED, detail: 'buffers' }
 const TOO_LARGE = { ...reply(413, 'too-large'), detail: 'buffer' }
 
 /**
@@ -67,13 +68,22 @@ export function readBody(
   const take = () => {
     if (body.isCrowdedOut) {
       state.downstream.head.keepAlive = false
-      return { ...OVERLOADED, detail: 'buffers' }
+      return CROWDED
     }
     const { bytes } = body
     // Closes behind it: nobody wants what is still to come.
     if (bytes === undefined && needs.whole) state.downstream.head.keepAlive = false
     const coding = joinedValue(state.downstream.head.fields, 'content-encoding')
-    return takeBody(state.exchange, body, coding, { ...needs, isLogged, max: maxBody })
+    const taking = takeBody(state.exchange, body, coding, { ...needs, isLogged, max: maxBody })
+    return taking instanceof Promise ? taking.then(counted) : taking
+  }
+  const counted = (outcome: Reply | undefined): Reply | undefined => {
+    const { request, codedBody } = state.exchange
+    const decoded = request.body === codedBody ? undefined : request.body
+    if (outcome !== undefined || decoded === undefined || body.retain(decoded.length)) return outcome
+    request.body = undefined
+    // A log can do without it.
+    return needs.decoded ? CROWDED : undefined
   }
   state.exchange.readingLimits = { body: maxBody, json: port.maxJson ?? maxBody }
   const body = new KeptBody(maxBody, () => done(take), roomFor(port.load, maxBody))

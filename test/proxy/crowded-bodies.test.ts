@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { after, before, describe, it } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { free } from './accepting.ts'
 import { exchange, type RawUpstream, startUpstream } from './harness.ts'
 import { startWhole, until, type WholeGateway } from './whole-gateway.ts'
@@ -59,5 +60,63 @@ routes:
     for (const response of await Promise.all(responses))
       assert.match(response, /^HTTP\/1.1 (200|503) /)
     assert.match(await exchange(port, `${HEAD}${'a'.repeat(LONG - 1)}.`, 'ok'), /^HTTP\/1.1 200 /)
+  })
+})
+
+describe('compressed bodies that rules wait for', () => {
+  /** Of the length that a body may have, and short on its way here. */
+  const coded = gzipSync('a'.repeat(LONG))
+  const request = Buffer.concat([
+    Buffer.from(
+      `POST / HTTP/1.1\r\nhost: x\r\ncontent-encoding: gzip\r\ncontent-length: ${coded.length}\r\n\r\n`,
+    ),
+    coded,
+  ])
+  let upstream: RawUpstream
+  let gateway: WholeGateway
+  let port: number
+  let isSlow = true
+
+  before(async () => {
+    upstream = await startUpstream((text, socket) => {
+      if (!isSlow && text.includes('\r\n\r\n'))
+        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
+    })
+    port = await free()
+    gateway = await startWhole(`gateways: { default: { port: ${port} } }
+frontendPolicies: { http: { maxBufferSize: ${LONG} } }
+routes:
+- name: read
+  policies: { authorization: { rules: [{ deny: "string(request.body).contains('forbidden')" }] } }
+  backends: [{ host: 127.0.0.1:${upstream.port} }]
+`)
+  })
+
+  after(async () => {
+    await gateway.stop()
+    upstream.close()
+  })
+
+  it('count as what they stand for, until they are over', async () => {
+    const texts = Array.from({ length: CLIENTS }, () => '')
+    const sockets = texts.map((_, at) => {
+      const socket = connect(port, '127.0.0.1')
+      socket.on('error', () => {})
+      socket.on('data', (bytes) => (texts[at] += bytes.toString('latin1')))
+      socket.write(request)
+      return socket
+    })
+    const room = Math.floor((128 * LONG) / (LONG + coded.length))
+    const shed = () => texts.filter((text) => /^HTTP\/1.1 503 .*retry-after: 1\r\n/s.test(text))
+    await until('those that are too many', () => shed().length >= CLIENTS - room)
+    assert.equal(gateway.lines.find(({ reason }) => reason === 'overload')?.['detail'], 'buffers')
+    for (const socket of sockets) socket.destroy()
+    await until('their end', () => gateway.connections() === 0)
+    isSlow = false
+    for (let round = 0; round < 2; round++) {
+      const responses = Array.from({ length: room / 2 }, () => exchange(port, request, 'ok'))
+      for (const response of await Promise.all(responses))
+        assert.match(response, /^HTTP\/1.1 200 /)
+    }
   })
 })
