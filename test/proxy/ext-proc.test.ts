@@ -72,7 +72,11 @@ describe('a service that processes requests', () => {
       request.on('end', () => {
         const { url = '', headers } = request
         arrived.push({ url, headers, body: Buffer.concat(chunks).toString() })
-        response.writeHead(200, { 'x-made-by': 'backend', 'content-type': 'text/plain' })
+        response.writeHead(200, {
+          'x-made-by': 'backend',
+          'content-type': 'text/plain',
+          ...(pieces.length === 0 ? { 'content-length': 0 } : {}),
+        })
         for (const one of pieces) response.write(one)
         response.end()
       })
@@ -329,6 +333,17 @@ describe('a service that processes requests', () => {
     pieces = [long]
     assert.equal((await call()).status, 502)
   })
+
+  for (const responseBodyMode of ['none', 'buffered', 'fullDuplexStreamed']) {
+    it(`passes a response that says it is empty, ${responseBodyMode}`, async () => {
+      await serve({ processingOptions: { requestBodyMode: 'none', responseBodyMode } })
+      pieces = []
+      const { status, text } = await call()
+      assert.deepEqual([status, text], [200, ''])
+      assert.deepEqual(phases(), ['requestHeaders', 'responseHeaders'])
+      assert.equal(service.heard.at(-1)?.endOfStream, true)
+    })
+  }
 
   it('is called after the rules, and by condition', async () => {
     const host = `127.0.0.1:${service.port}`

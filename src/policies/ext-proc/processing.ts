@@ -44,6 +44,8 @@ export class Processing {
   #requestBody: BodyMode
   #responseHeaders: 'send' | 'skip'
   #responseBody: BodyMode
+  /** The service knows that no body follows the response headers. */
+  #hasResponseEnded = false
 
   constructor(processor: Processor, exchange: Exchange) {
     this.#processor = processor
@@ -147,6 +149,7 @@ export class Processing {
     if (said.isReplaced || said.body !== undefined) {
       return this.failed('the service changed a body that it was not sent')
     }
+    this.#hasResponseEnded = endOfStream
     if (endOfStream || this.#responseBody === 'none') session.end()
     return undefined
   }
@@ -168,7 +171,8 @@ export class Processing {
 
   /** Whether the body of this response is sent as it comes. */
   streamsResponse({ isOwn, hasBody }: ResponseDraft): boolean {
-    return !(this.#isOver || isOwn) && hasBody && this.#responseBody === 'fullDuplexStreamed'
+    if (this.#isOver || this.#hasResponseEnded || isOwn || !hasBody) return false
+    return this.#responseBody === 'fullDuplexStreamed'
   }
 
   /** Undefined: it goes on without the service. */
