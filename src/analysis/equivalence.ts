@@ -38,8 +38,8 @@ function decidesAlike(old: Point, now: Point): boolean {
   const facts = new Map([...old.facts, ...now.facts])
   const reasoning = new Reasoning({ stage: old.stage, rules: [...old.rules, ...now.rules], facts })
   return (
-    reasoning.isImpossible(reasoning.admitted(old.rules), reasoning.refused(now.rules)) &&
-    reasoning.isImpossible(reasoning.refused(old.rules), reasoning.admitted(now.rules))
+    reasoning.isImpossible(reasoning.admitted(old.rules), reasoning.denied(now.rules)) &&
+    reasoning.isImpossible(reasoning.denied(old.rules), reasoning.admitted(now.rules))
   )
 }
 

@@ -3,7 +3,7 @@ import { compile, STAGES } from '../cel/index.ts'
 import { clientsOf } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import { type Oidc, signInPaths } from '../policies/oidc/schema.ts'
-import { learnEntry, refusals, takes } from './diff/admission.ts'
+import { denials, learnEntry, takes } from './diff/admission.ts'
 import { type Entry, type Ways, waysThrough } from './diff/entries.ts'
 import { type ExampleRequest, exampleOf } from './diff/example.ts'
 import { rivalsOf } from './diff/precedence.ts'
@@ -45,7 +45,7 @@ export type Guard =
 
 /**
  * For each way at the place, whether anything guards it against anyone, or against requests
- * without any credentials: what only those with bad or other ones are refused for does not keep
+ * without any credentials: what only those with bad or other ones are rejected for does not keep
  * out the anonymous. `OPTIONS *`, which is about the server itself, is left out of account: a rule
  * that every path satisfies guards nothing.
  */
@@ -65,8 +65,8 @@ function guardOf(entry: Entry, ways: Ways, who: 'anyone' | 'anonymous'): Guard {
   const identities = who === 'anyone' ? [] : identitiesOf(entry)
   for (const name of identities) space.learnVariable(name)
   const without = identities.map((name) => negation(space.isSet(name)))
-  const refused = any(refusals(space, entry))
-  const known = solve([...taken, ...without, refused, ...space.axioms])
+  const denied = any(denials(space, entry))
+  const known = solve([...taken, ...without, denied, ...space.axioms])
   const [other] = beyondRules(entry, who)
   if (known.kind === 'impossible') {
     const isTaken = solve([...taken, ...without, ...space.axioms]).kind !== 'impossible'

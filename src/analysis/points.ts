@@ -30,7 +30,7 @@ export interface Point {
   readonly where: Where
   /** Of all policies that reach it, in the order of levels; those in audit mode too. */
   readonly rules: readonly PlacedRule[]
-  /** Policies that could not be read: they refuse everything here. */
+  /** Policies that could not be read: they reject everything here. */
   readonly invalid: readonly InvalidPolicy[]
   /** What is known of every request that comes here. */
   readonly facts: Facts

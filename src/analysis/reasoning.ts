@@ -55,7 +55,7 @@ export class Reasoning {
     ])
   }
 
-  refused(rules = this.#rules): Formula {
+  denied(rules = this.#rules): Formula {
     const of = byAction(rules)
     const allows = of('Allow')
     const ways = [

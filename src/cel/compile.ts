@@ -54,12 +54,12 @@ export function compile(
     const code = problem?.limit ? 'PC0102' : 'PC0101'
     const finding = { code, severity: 'error', message, start: at.start, end: at.end } as const
     const hint = problem?.hint
-    return refused(text, [hint === undefined ? finding : { ...finding, hint }], options)
+    return rejected(text, [hint === undefined ? finding : { ...finding, hint }], options)
   }
   const { term, findings } = check(expr, environment, options.check ?? true)
-  if (hasError(findings)) return refused(text, findings, options)
+  if (hasError(findings)) return rejected(text, findings, options)
   const all = [...findings, ...judge(term, options)]
-  if (hasError(all)) return refused(text, all, options)
+  if (hasError(all)) return rejected(text, all, options)
   const expression = new Expression(text, environment, term, options)
   return { expression, diagnostics: all.map((finding) => diagnose(text, finding, options)) }
 }
@@ -221,7 +221,7 @@ function impureCall(term: Term): CallTerm | undefined {
   return undefined
 }
 
-function refused(text: string, findings: readonly Finding[], options: CompileOptions): Compiled {
+function rejected(text: string, findings: readonly Finding[], options: CompileOptions): Compiled {
   return {
     expression: undefined,
     diagnostics: findings.map((finding) => diagnose(text, finding, options)),

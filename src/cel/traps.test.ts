@@ -263,7 +263,7 @@ describe('traps', () => {
     assert.ok(process.cpuUsage().user - before < 2_000_000)
   })
 
-  it('parentheses and chains beyond the limits are refused, not a stack overflow', () => {
+  it('parentheses and chains beyond the limits are rejected, not a stack overflow', () => {
     for (const text of [
       '('.repeat(5_000),
       `a${' + a'.repeat(5_000)}`,

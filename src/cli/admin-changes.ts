@@ -79,9 +79,9 @@ function wholeOf(file: string, terminal: Terminal): Whole | undefined {
   const { environment } = terminal
   const text = file === '-' ? terminal.readInput() : readText(file)
   const { value: document, diagnostics } = readDocument(text, { file, environment, how: 'whole' })
-  if (document === undefined) return refuse(file, diagnostics, terminal)
+  if (document === undefined) return reject(file, diagnostics, terminal)
   const unfilled = document.unfilled().filter(({ severity }) => severity === 'error')
-  if (unfilled.length > 0) return refuse(file, unfilled, terminal)
+  if (unfilled.length > 0) return reject(file, unfilled, terminal)
   const whole = (document.value ?? {}) as Whole
   const other = Object.keys(whole).find((key) => !COMPARED.has(key))
   if (other === undefined) return whole
@@ -90,7 +90,7 @@ function wholeOf(file: string, terminal: Terminal): Whole | undefined {
   )
 }
 
-function refuse(
+function reject(
   file: string,
   diagnostics: readonly Diagnostic[],
   { err, colour, width = 100 }: Terminal,

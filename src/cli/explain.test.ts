@@ -184,7 +184,7 @@ describe('portcullis explain', () => {
     ['claims that are none', ['--claims', '[1]'], /--claims must be a JSON object/],
     ['an option that is none', ['--fast'], /--fast/],
   ] as const) {
-    it(`refuses ${what}`, async () => {
+    it(`rejects ${what}`, async () => {
       const { code, err } = await explain(...args)
       assert.equal(code, 2)
       assert.match(err, message)

@@ -37,7 +37,7 @@ import { idleServices } from './idle-deps.ts'
 import { loadConfiguration, prepareFor } from './load-configuration.ts'
 import { painter } from './paint.ts'
 import { CLUSTER, FILES, FORMAT, fileOf, formatOf, readArgs } from './read-args.ts'
-import { refusalBy } from './verdicts.ts'
+import { rejectionBy } from './verdicts.ts'
 import { RequestReader } from './wire-request.ts'
 
 export const explain = defineCommand({
@@ -155,7 +155,7 @@ async function explainFile(
   const dice = { value: 0 }
   const program = compileProgram(model, undefined, idleServices(dice, settings?.modelCatalog))
   if (hasErrors(program.diagnostics)) {
-    refuse(program.diagnostics, terminal)
+    reject(program.diagnostics, terminal)
     return undefined
   }
   try {
@@ -199,10 +199,10 @@ async function reportOn(
   if (hasPassed) return reportExplained(explained, notes)
   const { authentications, unverified = [] } = explained
   const certain = authentications.filter((one) => !unverified.includes(one))
-  const refused = certain
-    .map((policy) => refusalBy(policy, hypothetical))
+  const rejected = certain
+    .map((policy) => rejectionBy(policy, hypothetical))
     .find((one) => one !== undefined)
-  return reportExplained(explained, notes, refused, unverified[0])
+  return reportExplained(explained, notes, rejected, unverified[0])
 }
 
 function checkName({ listeners }: Program, { listener: wanted }: HypotheticalRequest): void {
@@ -232,10 +232,10 @@ function unseen(
       (variable) => `no policy here sets ${variable}: rules do not see the value that you passed`,
     )
   const foreign = authentications.flatMap((policy) => {
-    const { refusal } = recognize(policy, identity)
-    if (refusal === undefined || refusalBy(policy, { identity, headers: [] }) !== undefined)
+    const { rejection } = recognize(policy, identity)
+    if (rejection === undefined || rejectionBy(policy, { identity, headers: [] }) !== undefined)
       return []
-    return [`${refusal} by ${policy.policy}, which is Permissive: rules do not see its claims`]
+    return [`${rejection} by ${policy.policy}, which is Permissive: rules do not see its claims`]
   })
   return [...unset, ...foreign]
 }
@@ -245,11 +245,11 @@ function load(file: string, terminal: Terminal) {
   const { result, settings } = loadConfiguration(file, { environment })
   const { value: model, diagnostics } = result
   if (model !== undefined && !hasErrors(diagnostics)) return { model, settings }
-  refuse(diagnostics, terminal)
+  reject(diagnostics, terminal)
   return undefined
 }
 
-function refuse(
+function reject(
   diagnostics: readonly Diagnostic[],
   { err, colour, width = 100 }: Terminal,
 ): number {

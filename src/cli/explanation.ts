@@ -47,8 +47,8 @@ export interface Explained {
   readonly listener: string
   readonly route: string
   readonly authentications: readonly AuthenticationReport[]
-  /** Why an authentication refuses it, so that no rule is asked. */
-  readonly refused?: string
+  /** Why an authentication rejects it, so that no rule is asked. */
+  readonly rejected?: string
   /** What may not be as it seems. */
   readonly notes: readonly string[]
   readonly stages: readonly StageReport[]
@@ -92,17 +92,17 @@ interface ConditionReport {
 export function reportExplained(
   explained: ExplainedRequest,
   notes: readonly string[] = [],
-  refused?: string,
+  rejected?: string,
   unverified?: Attached,
 ): Explained {
   const { gateway, listener, route, authentications, stages, limits = [] } = explained
   return {
-    ...outcomeOf(explained, refused, unverified),
+    ...outcomeOf(explained, rejected, unverified),
     gateway,
     listener,
     route,
     authentications: authentications.map(authenticationReport),
-    ...(refused === undefined ? {} : { refused }),
+    ...(rejected === undefined ? {} : { rejected }),
     notes: [...notes, ...limits.map(limitNote)],
     stages: stages.map((one) => stageReport(one, denialOf(stages) === undefined)),
     ...(explained.tools === undefined ? {} : { tools: explained.tools }),
@@ -115,7 +115,7 @@ function limitNote(limit: string): string {
 
 function outcomeOf(
   explained: ExplainedRequest,
-  refused: string | undefined,
+  rejected: string | undefined,
   unverified: Attached | undefined,
 ): Pick<Explained, 'outcome' | 'status' | 'reason' | 'message' | 'models'> {
   const { stages, closed, early, signInPage, late, unknown, unasked = [] } = explained
@@ -126,7 +126,7 @@ function outcomeOf(
     return { outcome: REJECTING.has(early.reason) ? 'rejected' : 'answered', ...responseOf(early) }
   }
   if (signInPage !== undefined) return { outcome: 'not-known', reason: signInPage }
-  if (refused !== undefined) return { outcome: 'denied', status: 401, reason: 'authentication' }
+  if (rejected !== undefined) return { outcome: 'denied', status: 401, reason: 'authentication' }
   if (unverified !== undefined) return { outcome: 'not-known', reason: verifiedBy(unverified) }
   const open = { outcome: 'not-known', reason: dependsOn(unasked) } as const
   // What a service says may be all that a rule lacks to admit the request.
@@ -295,7 +295,7 @@ const OPTIONAL = 'is evaluated first: accepts requests without credentials'
 const ASKED = 'is evaluated first: the result of the service is not known here'
 
 export function renderExplained(explained: Explained, paint: Paint): string {
-  const { gateway, listener, route, authentications, refused, notes, stages } = explained
+  const { gateway, listener, route, authentications, rejected, notes, stages } = explained
   const said = notes.map((note) => `  ${paint('warn', note)}`)
   if (stages.length === 0) return `${[outcomeLine(explained, paint), ...said].join('\n')}\n`
   const where = `gateway ${gateway}, listener ${listener}, ${route === '' ? 'no route' : `route ${route}`}`
@@ -303,8 +303,8 @@ export function renderExplained(explained: Explained, paint: Paint): string {
     const rest = recordOf(kind)?.asksService === true ? ASKED : isRequired ? REQUIRED : OPTIONAL
     return `  ${paint('name', kind)} of ${paint('name', policy)} ${rest}`
   })
-  if (refused !== undefined) {
-    before.push(`  ${paint('bad', `denied (${refused})`)}; request rules are not evaluated.`)
+  if (rejected !== undefined) {
+    before.push(`  ${paint('bad', `denied (${rejected})`)}; request rules are not evaluated.`)
     before.push('  Their results, had they been evaluated:')
   }
   const lines = stages.flatMap((one) => ['', ...stageLines(one, paint)])

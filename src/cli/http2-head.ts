@@ -1,6 +1,6 @@
 import type { RequestHead } from '../wire/http1/head.ts'
 import type { HeadLimits } from '../wire/http1/message.ts'
-import { refuse } from '../wire/http1/rejections.ts'
+import { reject } from '../wire/http1/rejections.ts'
 import { FieldBlock } from '../wire/http2/field-block.ts'
 import { HpackDecoder } from '../wire/http2/hpack-decoder.ts'
 import { readHttp2Request } from '../wire/http2/request-head.ts'
@@ -18,7 +18,7 @@ export interface WrittenHttp2 {
 /** Larger than any limit, so that the limits have their say. */
 const MAX_TABLE = 4_096
 
-/** Reads a request as it comes over HTTP/2, by the gateway's own reader. Returns 1 or a refusal. */
+/** Reads a request as it comes over HTTP/2, by the gateway's own reader. Returns 1 or a rejection. */
 export function readHttp2Head(
   written: WrittenHttp2,
   limits: HeadLimits,
@@ -27,7 +27,7 @@ export function readHttp2Head(
   const bytes = encode(fieldsOf(written))
   const block = new FieldBlock()
   if (!new HpackDecoder(limits.head + MAX_TABLE).read(bytes, 0, bytes.length, block)) {
-    return refuse('bad-header-name')
+    return reject('bad-header-name')
   }
   const hasBody = written.headers.some(([name]) => name.toLowerCase() === 'content-length')
   return readHttp2Request(block, !hasBody, limits, head)

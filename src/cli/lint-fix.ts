@@ -27,14 +27,14 @@ export function fixFile(
   let text = original
   let model = load(text)
   let fixed = 0
-  const refused = new Set<string>()
+  const rejected = new Set<string>()
   for (let round = 0; model !== undefined && round < MAX_ROUNDS; round++) {
-    const next = fixesFor(model, options, text, file).find((edit) => !refused.has(keyOf(edit)))
+    const next = fixesFor(model, options, text, file).find((edit) => !rejected.has(keyOf(edit)))
     if (next === undefined) break
     const edited = applyEdits(text, [next])
     const after = edited.applied.length === 0 ? undefined : load(edited.text)
     if (after === undefined || !isEquivalent(model, after) || !readsSameHeaders(model, after)) {
-      refused.add(keyOf(next))
+      rejected.add(keyOf(next))
       continue
     }
     text = edited.text
@@ -46,7 +46,7 @@ export function fixFile(
   } catch (error) {
     return `${file}: nothing fixed: ${whyUnwritable(error)}\n`
   }
-  const left = refused.size === 0 ? '' : `, ${refused.size} must be fixed manually`
+  const left = rejected.size === 0 ? '' : `, ${rejected.size} must be fixed manually`
   return `${file}: ${fixed} fixed${left}\n`
 }
 

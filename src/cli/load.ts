@@ -1,5 +1,5 @@
 import { Worker, type WorkerOptions } from 'node:worker_threads'
-import { refusal, success } from '../diagnostics/result.ts'
+import { rejection, success } from '../diagnostics/result.ts'
 import type { Route } from '../model/route.ts'
 import { resolveSecrets } from '../model/secret.ts'
 import { runCooperatively } from '../model/steps.ts'
@@ -72,7 +72,7 @@ function startThread(entry: string, options: WorkerOptions): Worker {
 async function take(thread: Worker): Promise<Loaded> {
   const next = <T>() => new Promise<T>((resolve) => thread.once('message', resolve))
   const { model, diagnostics, routes, secrets, ...rest } = await next<Begun>()
-  if (model === undefined) return { result: refusal(diagnostics), ...rest }
+  if (model === undefined) return { result: rejection(diagnostics), ...rest }
   const taken: Route[] = []
   while (taken.length < routes) {
     thread.postMessage(taken.length)

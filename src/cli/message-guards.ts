@@ -24,7 +24,7 @@ export function messageGuards(model: Model, { decide }: Pick<Verdicts, 'decide'>
     if (isDenied) return 'something'
     const isProven = points.every((point) => {
       const reasoning = new Reasoning(point)
-      return reasoning.isImpossible(reasoning.refused())
+      return reasoning.isImpossible(reasoning.denied())
     })
     return isProven ? 'nothing' : 'unknown'
   }

@@ -74,7 +74,7 @@ function because(record: DecisionRecord, paint: Paint): readonly string[] {
     const more = detail === undefined || detail === '' ? '' : `: ${detail}`
     const by = record.credentials
     return [
-      paint('bad', `${refusalOf(record)}${more}`),
+      paint('bad', `${denialOf(record)}${more}`),
       ...(by === undefined ? [] : [paint('faint', `${by.kind} of ${by.policy} (${by.level})`)]),
     ]
   }
@@ -91,7 +91,7 @@ function because(record: DecisionRecord, paint: Paint): readonly string[] {
 }
 
 /** What a service says is no matter of credentials, and neither is that it says nothing. */
-function refusalOf({ kind, reason = '', credentials }: DecisionRecord): string {
+function denialOf({ kind, reason = '', credentials }: DecisionRecord): string {
   if (kind === 'csrf') return 'rejected before authentication'
   const isExternal = credentials?.method === 'external'
   if (isExternal && reason === 'denied') return 'the external service denied the request'

@@ -59,8 +59,8 @@ function guardBy(guard: Guard, { route }: GuardedWay, verdicts: Verdicts): Guard
     isUnserved,
     route: taken,
   } = verdicts.decide(hypotheticalOf(example), example.isConnection)
-  const isRefused = !isAdmitted && isUnserved !== true
-  return isRefused && taken === (route?.name ?? '') ? 'something' : 'unknown'
+  const isRejected = !isAdmitted && isUnserved !== true
+  return isRejected && taken === (route?.name ?? '') ? 'something' : 'unknown'
 }
 
 /** Of all matches and hostnames that lead there; one that no request takes says nothing. */

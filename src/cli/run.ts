@@ -99,9 +99,9 @@ export const run = defineCommand({
     const diagnostics = [...read.diagnostics, ...missing]
     const settings = withSessionKey(loaded.settings, environment)
     const model = hasErrors(isStrict ? diagnostics : missing) ? undefined : read.value
-    if (model === undefined || settings === undefined) return refuse(diagnostics, terminal)
+    if (model === undefined || settings === undefined) return reject(diagnostics, terminal)
     const example = isExample ? await startExampleBackend(EXAMPLE_PORT, path) : undefined
-    if (example !== undefined && 'code' in example) return refuse([example], terminal)
+    if (example !== undefined && 'code' in example) return reject([example], terminal)
     // Without the edits it would be another configuration: nothing is served until they are known.
     const embedded = example === undefined ? undefined : await openEmbedded(terminal)
     const forced = embedded?.settings ?? {}
@@ -131,7 +131,7 @@ export const run = defineCommand({
 
 const NO_MODEL: Model = { gateways: [], routes: [], tcpRoutes: [], backends: [], frontend: [] }
 
-function refuse(diagnostics: readonly Diagnostic[], terminal: Terminal): number {
+function reject(diagnostics: readonly Diagnostic[], terminal: Terminal): number {
   print(diagnostics, terminal)
   return 1
 }
@@ -175,14 +175,14 @@ async function serveUntilStopped(
   const kept = await openDecisionFile(file, settings, log, metrics)
   if (kept !== undefined && 'code' in kept) {
     sink.close()
-    return refuse([...warnings, kept], terminal)
+    return reject([...warnings, kept], terminal)
   }
   const records = await openDecisionSinks(kept, settings, log, metrics)
   const stores = await openStores(file, settings, log)
   if ('code' in stores) {
     await records?.close()
     sink.close()
-    return refuse([...warnings, stores], terminal)
+    return reject([...warnings, stores], terminal)
   }
   outliveErrors(log, metrics)
   const broke = (error: unknown) => errorReporter(log, metrics)('admin', error)
@@ -218,7 +218,7 @@ async function serveUntilStopped(
     await fleet.drain()
     await records?.close()
     sink.close()
-    return refuse([...warnings, ...(access as readonly Diagnostic[])], terminal)
+    return reject([...warnings, ...(access as readonly Diagnostic[])], terminal)
   }
   const { authenticate, login, names } = access
   const { store } = storage
@@ -228,7 +228,7 @@ async function serveUntilStopped(
     await fleet.drain()
     await records?.close()
     sink.close()
-    return refuse([...warnings, ...applied.diagnostics], terminal)
+    return reject([...warnings, ...applied.diagnostics], terminal)
   }
   const linting = new LintApart({
     file,
@@ -317,7 +317,7 @@ async function serveUntilStopped(
     await fleet.drain()
     await records?.close()
     sink.close()
-    return refuse(unheard, terminal)
+    return reject(unheard, terminal)
   }
 
   const reloads = metrics.counter(configReloads)

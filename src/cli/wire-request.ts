@@ -5,7 +5,7 @@ import { isAlike, type PortPlan, planPorts } from '../proxy/port-plan.ts'
 import { RequestHead, readRequestHead } from '../wire/http1/head.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
 import { normalisePath } from '../wire/http1/path.ts'
-import { refusalOf } from '../wire/http1/rejections.ts'
+import { rejectionOf } from '../wire/http1/rejections.ts'
 import { readHttp2Head } from './http2-head.ts'
 
 export type HttpVersion = 'HTTP/1.0' | 'HTTP/1.1' | 'HTTP/2'
@@ -150,7 +150,7 @@ function schemeAt({ kind }: PortPlan): 'http' | 'https' {
 }
 
 function rejectedBy(code: number): Rejected {
-  const { status, word } = refusalOf(code)
+  const { status, word } = rejectionOf(code)
   return { status, word }
 }
 

@@ -2,7 +2,7 @@ import {
   controllerApplies,
   controllerXdsConnections,
   controllerXdsDeliveries,
-  controllerXdsRefusals,
+  controllerXdsRejections,
   controllerXdsSentBytes,
 } from '../telemetry/definitions/controller.ts'
 import type { Logger } from '../telemetry/log.ts'
@@ -31,8 +31,8 @@ export function deliveryEvents(
       count(gateway, -1)
       log.info('proxy', { gateway, node, message: 'disconnected' })
     },
-    refused: (reason) => {
-      metrics.counter(controllerXdsRefusals).at({ reason }).inc()
+    rejected: (reason) => {
+      metrics.counter(controllerXdsRejections).at({ reason }).inc()
       log.warn('proxy', { message: 'rejected', reason })
     },
     settled: (gateway, node, { version, rejections }) => {

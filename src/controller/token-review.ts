@@ -38,14 +38,14 @@ export function tokenReviews(client: ReviewClient, gatewayOf: GatewayOf): Authen
         },
       },
     )
-    if (status < 200 || status > 299) return { refused: 'review-failed' }
+    if (status < 200 || status > 299) return { rejected: 'review-failed' }
     const { authenticated, audiences = [], user } = (body as Review).status ?? {}
-    if (authenticated !== true) return { refused: 'invalid-token' }
+    if (authenticated !== true) return { rejected: 'invalid-token' }
     // A server that does not know audiences says nothing of them.
-    if (!audiences.includes(TOKEN_AUDIENCE)) return { refused: 'wrong-audience' }
+    if (!audiences.includes(TOKEN_AUDIENCE)) return { rejected: 'wrong-audience' }
     const account = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user?.username ?? '')
-    if (account === null) return { refused: 'unknown-gateway' }
+    if (account === null) return { rejected: 'unknown-gateway' }
     const gateway = gatewayOf(account[1] as string, account[2] as string)
-    return gateway === undefined ? { refused: 'unknown-gateway' } : { gateway }
+    return gateway === undefined ? { rejected: 'unknown-gateway' } : { gateway }
   }
 }

@@ -1,5 +1,5 @@
 import type { Diagnostic } from './diagnostic.ts'
-import { type Present, type Result, refusal, success } from './result.ts'
+import { type Present, type Result, rejection, success } from './result.ts'
 
 /** What readers are given to speak with: `report({ code: 'PC0107', … })`. */
 export type Report = (diagnostic: Diagnostic) => void
@@ -50,7 +50,7 @@ export function collector(limit = 1000): Collector {
     diagnostics,
     hasErrors: () => errors > 0,
     result<T extends Present>(value: T | undefined): Result<T> {
-      return value === undefined ? refusal(diagnostics()) : success(value, diagnostics())
+      return value === undefined ? rejection(diagnostics()) : success(value, diagnostics())
     },
   }
 }

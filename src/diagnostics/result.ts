@@ -19,7 +19,7 @@ export function success<T extends Present>(
   return { value, diagnostics }
 }
 
-export function refusal(diagnostics: readonly Diagnostic[]): Result<never> {
+export function rejection(diagnostics: readonly Diagnostic[]): Result<never> {
   if (!hasErrors(diagnostics)) throw new Error('a result without a value must say why')
   return { value: undefined, diagnostics }
 }

@@ -24,7 +24,7 @@ export interface ServiceResponse {
   readonly body: Uint8Array
 }
 
-/** Why there is no response, in one word: `connect-refused`, `timeout`, `overloaded`, … */
+/** Why there is no response, in one word: `connect-rejected`, `timeout`, `overloaded`, … */
 export interface NoResponse {
   readonly failure: string
 }
@@ -42,7 +42,7 @@ export type OpenStream = (exchange: Exchange, path: string, events: StreamEvents
 /** After `closed` there is nothing more. */
 export interface StreamEvents {
   message(bytes: Uint8Array): void
-  /** In a few words: `connect-refused`, `gRPC status 0`, … */
+  /** In a few words: `connect-rejected`, `gRPC status 0`, … */
   closed(reason: string): void
 }
 

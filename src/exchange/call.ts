@@ -20,7 +20,7 @@ export interface CallEvents {
   /** False: no more until `resume`. The bytes are the receiver's own. */
   data(bytes: Uint8Array): boolean
   ended(): void
-  /** In one word: `connect-refused`, `timeout`, `closed`, … */
+  /** In one word: `connect-rejected`, `timeout`, `closed`, … */
   failed(reason: string): void
 }
 

@@ -20,7 +20,7 @@ import {
   valueIn,
 } from './identity.ts'
 import type { McpRecord } from './mcp-record.ts'
-import type { Refusal } from './refusal.ts'
+import type { Rejection } from './rejection.ts'
 import type { Reply } from './reply.ts'
 import type { DraftAttributes } from './response-draft.ts'
 import { NO_USAGE_LIMITS, type UsageLimit } from './usage-limit.ts'
@@ -138,14 +138,14 @@ export class Exchange implements StageVariables {
   status = 0
   /** Who or what made the response, in a word of the metric's label `reason`; empty until it is known. */
   reason: Reason | '' = ''
-  /** More about it, for the log alone: `connect-refused`, `both-lengths`. */
+  /** More about it, for the log alone: `connect-rejected`, `both-lengths`. */
   detail = ''
   /** How errors of the gateway are written for this client; undefined: as those of HTTP are. */
   errorFormat: ErrorFormat | undefined = undefined
   /** Where OAuth clients find out what this resource is; empty: nobody says so. */
   resourceMetadata = ''
   /** Why an authentication turned it away, where one did. Decision records read it. */
-  refusal: Refusal | undefined = undefined
+  rejection: Rejection | undefined = undefined
   bytesReceived = 0
   bytesSent = 0
   /** As the client got them; kept only where an expression of the log reads them. */

@@ -20,7 +20,7 @@ export interface QuotaAsked {
 }
 
 /** Why nothing was taken: `asked` is the place in what was asked for, `wait` milliseconds. */
-export interface QuotaRefusal {
+export interface QuotaRejection {
   readonly asked: number
   readonly wait: number
   /** Whoever knows did not say in time: neither that there is room nor that there is none. */
@@ -30,7 +30,9 @@ export interface QuotaRefusal {
 /** Limits that processes share. */
 export interface Quotas {
   /** One from each, or nothing from any; undefined: taken. At once, unless the owner must be asked. */
-  take(asked: readonly QuotaAsked[]): QuotaRefusal | undefined | Promise<QuotaRefusal | undefined>
+  take(
+    asked: readonly QuotaAsked[],
+  ): QuotaRejection | undefined | Promise<QuotaRejection | undefined>
   /** One that was taken is free again, of a limit without a refill. */
   give(quota: string, key: string): void
   /** So many more were used of a limit than were taken of it, or fewer if it is negative. */

@@ -2,7 +2,7 @@ import type { JsonObject } from '../cel/values/value.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import { headerEdit } from '../exchange/header-edit.ts'
 import type { ClientCredential, IdentityVariable } from '../exchange/identity.ts'
-import type { AuthenticationMethod } from '../exchange/refusal.ts'
+import type { AuthenticationMethod } from '../exchange/rejection.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import { type Outcome, runSteps, type Step } from '../exchange/step.ts'
 import type { ValidPolicy } from '../model/policy.ts'
@@ -57,14 +57,14 @@ function authenticationStep(policy: ValidPolicy, mode: Mode, authenticator: Auth
   const { method, variable, challenge } = authenticator
   const { missing, bad, isForProxy } = challenge
   const unknown = unauthorized([missing], isForProxy)
-  const refused = unauthorized([bad], isForProxy)
+  const rejected = unauthorized([bad], isForProxy)
 
   const settle = (exchange: Exchange, found: Found): Outcome => {
     if (found === undefined) {
-      return mode === 'Strict' ? refuse(exchange, policy, method, MISSING, unknown) : undefined
+      return mode === 'Strict' ? reject(exchange, policy, method, MISSING, unknown) : undefined
     }
     if (found instanceof BadCredential) {
-      return mode === 'Permissive' ? undefined : refuse(exchange, policy, method, found, refused)
+      return mode === 'Permissive' ? undefined : reject(exchange, policy, method, found, rejected)
     }
     exchange.identify(policy, variable, found, authenticator.credential)
     return undefined
@@ -81,14 +81,14 @@ function authenticationStep(policy: ValidPolicy, mode: Mode, authenticator: Auth
 export const MISSING = new BadCredential('missing', 'the request has no credential')
 
 /** One response for all faults; which one it was is kept for those who run the gateway. */
-export function refuse(
+export function reject(
   exchange: Exchange,
   by: ValidPolicy,
   method: AuthenticationMethod,
   { fault, detail }: BadCredential,
   response: Reply,
 ): Reply {
-  exchange.refusal = { by, method, fault, detail }
+  exchange.rejection = { by, method, fault, detail }
   const reported = fault === UNAVAILABLE ? BUSY : response
   return { ...reported, detail: `${fault}: ${detail}` }
 }

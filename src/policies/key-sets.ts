@@ -26,7 +26,7 @@ const keyText = () =>
       }
     })
 
-/** Tokens would all be refused, and nobody could tell why. */
+/** Tokens would all be rejected, and nobody could tell why. */
 const keyFile = () =>
   file((text) => {
     const problem = keySetProblem(text)
@@ -72,7 +72,7 @@ const MAX_KEYS = 256
 
 /** The keys of a JSON Web Key Set (RFC 7517 §5) as they are written; a sentence where it is none. */
 export function readKeySet(text: string): readonly Value[] | string {
-  const set = readJson(text, { duplicates: 'refuse' })
+  const set = readJson(text, { duplicates: 'reject' })
   if (set === undefined) {
     return readJson(text) === undefined ? 'it is not valid JSON' : 'it contains a duplicate name'
   }

@@ -4,7 +4,7 @@ import type * as z from 'zod'
 import * as scalars from './scalars.ts'
 import { parseHost } from './target.ts'
 
-/** Undefined: refused. */
+/** Undefined: rejected. */
 const TABLE: readonly [name: string, schema: z.ZodType, rows: readonly [unknown, unknown][]][] = [
   [
     'a duration',

@@ -149,7 +149,7 @@ describe('a schema turns what is written into what it means', () => {
   }
 })
 
-const REFUSED: readonly [kind: string, input: unknown][] = [
+const REJECTED: readonly [kind: string, input: unknown][] = [
   ['connect', { mode: 'Route' }],
   ['authorization', {}],
   ['authorization', { action: 'Allow' }],
@@ -173,8 +173,8 @@ const REFUSED: readonly [kind: string, input: unknown][] = [
   ['requestMirror', { backend: { host: 'a:1' }, percentage: 2 }],
 ]
 
-describe('a schema refuses', () => {
-  for (const [kind, input] of REFUSED) {
+describe('a schema rejects', () => {
+  for (const [kind, input] of REJECTED) {
     it(`${kind}: ${JSON.stringify(input)}`, () => {
       assert.equal(policySchema(kind).safeParse(input).success, false)
     })

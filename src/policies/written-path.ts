@@ -18,7 +18,7 @@ export const sentPath = () =>
     parse: encoded,
   })
 
-/** Undefined where a request with this path is refused, or has another one when it is matched. */
+/** Undefined where a request with this path is rejected, or has another one when it is matched. */
 function requestPathOf(written: string): string | undefined {
   if (/^\/[^%\\.\u007f-\uffff]*$/.test(written)) return written
   const path = encoded(written)

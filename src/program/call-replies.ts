@@ -19,7 +19,7 @@ export const UNCHANGEABLE = invalid(
 )
 
 /** What a dialect says of a call that it cannot read or translate. */
-export function refused({ status, message, code }: LlmError): Reply {
+export function rejected({ status, message, code }: LlmError): Reply {
   return { ...invalid(message, code), status }
 }
 

@@ -4,7 +4,7 @@ import type { A2a, CardSigning } from '../policies/a2a/schema.ts'
 import { jwsSigner } from '../policies/jws-signer.ts'
 import { openKeys, SYSTEM_DEPS } from '../policies/jwt-authentication/checker.ts'
 import type { KeySource } from '../policies/jwt-authentication/keys.ts'
-import { isRefusal } from '../policies/jwt-authentication/refusal.ts'
+import { isRejection } from '../policies/jwt-authentication/rejection.ts'
 import { RemoteKeys } from '../policies/jwt-authentication/remote.ts'
 import { parseToken } from '../policies/jwt-authentication/token.ts'
 import { verifySignature } from '../policies/jwt-authentication/verify.ts'
@@ -88,11 +88,11 @@ function coveredBy(
     const payload = Buffer.from(text).toString('base64url')
     for (const own of signatures) {
       const jws = parseToken(`${own.protected}.${payload}.${own.signature}`, MAX_SIGNED)
-      if (isRefusal(jws)) continue
+      if (isRejection(jws)) continue
       const { current } = keys
-      const refusal = current && verifySignature(jws, current, keys)
-      if (current !== undefined && refusal === undefined) return isWhole ? 'all' : '1.0'
-      isKeyMissing ||= current === undefined || refusal?.source !== undefined
+      const rejection = current && verifySignature(jws, current, keys)
+      if (current !== undefined && rejection === undefined) return isWhole ? 'all' : '1.0'
+      isKeyMissing ||= current === undefined || rejection?.source !== undefined
     }
   }
   return isKeyMissing ? 'unknown-key' : 'none'

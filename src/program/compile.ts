@@ -32,7 +32,7 @@ import {
   reusable,
 } from './parts.ts'
 import type { Program } from './program.ts'
-import { compileRule, compileUnmatched, refusedRoute } from './routes.ts'
+import { compileRule, compileUnmatched, rejectedRoute } from './routes.ts'
 import { Uses } from './uses.ts'
 import { type UsesList, UsesTally } from './uses-tally.ts'
 
@@ -133,7 +133,7 @@ function* compileListener(
   if (known !== undefined && known.hosts === hosts) return { ...known, near, routes: parts }
   const { unmatched, ...rest } = own.value
   const hostname = nameOf(listener)
-  const matcher = matcherOf(hosts, { hostname, unmatched, refused: refusedRoute(where) })
+  const matcher = matcherOf(hosts, { hostname, unmatched, rejected: rejectedRoute(where) })
   const program = { ...rest, match: matching(matcher) }
   return { around, own, near, routes: parts, hosts, program }
 }

@@ -243,8 +243,8 @@ function backendStages(
 export function denialOf(stages: readonly ExplainedStage[]): Decision | undefined {
   const before = stages.filter(({ provider }) => provider === undefined).find(isDenied)
   const providers = stages.filter(({ provider }) => provider !== undefined)
-  const isRefused = providers.length > 0 && providers.every(isDenied)
-  return before?.decision ?? (isRefused ? providers.at(-1)?.decision : undefined)
+  const isRejected = providers.length > 0 && providers.every(isDenied)
+  return before?.decision ?? (isRejected ? providers.at(-1)?.decision : undefined)
 }
 
 export function isDenied({ decision }: ExplainedStage): boolean {
@@ -345,9 +345,9 @@ interface BodyNeeds {
 
 /** As if the authentication had found out just this. */
 function identify(exchange: Exchange, policy: Attached, { identity }: HypotheticalRequest): void {
-  const { accepted, variables, refusal } = recognize(policy, identity)
+  const { accepted, variables, rejection } = recognize(policy, identity)
   // Rules that no request gets to say what they would all the same.
-  const isTurnedAway = refusal !== undefined && accepted.length === 0 && !isPermissive(policy)
+  const isTurnedAway = rejection !== undefined && accepted.length === 0 && !isPermissive(policy)
   for (const variable of isTurnedAway ? variables : accepted) {
     const value = identity[variable]
     if (value !== undefined) exchange.identify(policy, variable, value)

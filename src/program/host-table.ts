@@ -179,12 +179,12 @@ export class HostTable<T> {
     return added
   }
 
-  find(exchange: Exchange, refused: T): T | undefined {
+  find(exchange: Exchange, rejected: T): T | undefined {
     const { path } = exchange.request
     if (this.exact !== undefined) {
       const candidates = this.exact.get(path)
       if (candidates !== undefined) {
-        const found = firstOf(candidates, exchange, refused)
+        const found = firstOf(candidates, exchange, rejected)
         if (found !== undefined) {
           exchange.matchedPrefix = path
           return found
@@ -193,13 +193,13 @@ export class HostTable<T> {
     }
     let prefix = this.longest === 0 ? this.root : this.longestPrefix(path)
     for (; prefix !== undefined; prefix = prefix.shorter) {
-      const found = firstOf(prefix.candidates, exchange, refused)
+      const found = firstOf(prefix.candidates, exchange, rejected)
       if (found !== undefined) {
         exchange.matchedPrefix = prefix.text
         return found
       }
     }
-    return this.patterns.length === 0 ? undefined : this.#matching(exchange, refused)
+    return this.patterns.length === 0 ? undefined : this.#matching(exchange, rejected)
   }
 
   longestPrefix(path: string): Prefix<T> | undefined {
@@ -224,7 +224,7 @@ export class HostTable<T> {
     return best
   }
 
-  #matching(exchange: Exchange, refused: T): T | undefined {
+  #matching(exchange: Exchange, rejected: T): T | undefined {
     const { patterns } = this
     for (let i = 0; i < patterns.length; i++) {
       const candidate = patterns[i] as Candidate<T>
@@ -233,7 +233,7 @@ export class HostTable<T> {
       const held = matched === undefined ? undefined : candidate.holds(exchange)
       if (held === false) continue
       exchange.matchedPrefix = ''
-      return held === undefined ? refused : candidate.target
+      return held === undefined ? rejected : candidate.target
     }
     return undefined
   }
@@ -287,13 +287,13 @@ export function keyOf({ kind, value }: PathMatch): string | undefined {
 function firstOf<T>(
   candidates: readonly Candidate<T>[],
   exchange: Exchange,
-  refused: T,
+  rejected: T,
 ): T | undefined {
   for (let i = 0; i < candidates.length; i++) {
     const candidate = candidates[i] as Candidate<T>
     if (candidate.isPlain) return candidate.target
     const held = candidate.holds(exchange)
-    if (held === undefined) return refused
+    if (held === undefined) return rejected
     if (held) return candidate.target
   }
   return undefined

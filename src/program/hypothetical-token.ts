@@ -18,21 +18,21 @@ export interface Recognized {
   /** Those that it sets: of several ways to sign in, what the first one that is believed finds. */
   readonly accepted: readonly IdentityVariable[]
   /** Why a token is not accepted. */
-  readonly refusal: string | undefined
+  readonly rejection: string | undefined
 }
 
 export function recognize(policy: Attached, identity: HypotheticalIdentity): Recognized {
   const members = membersOf(policy)
   const variables = [...new Set(members.flatMap(({ kind }) => IDENTIFYING.get(kind) ?? []))]
-  let refusal: string | undefined
+  let rejection: string | undefined
   for (const { kind, value } of members) {
     const given = (IDENTIFYING.get(kind) ?? []).filter((one) => identity[one] !== undefined)
     if (given.length === 0) continue
-    const bad = kind === 'jwtAuthentication' ? tokenRefusal(value, identity.jwt) : undefined
-    if (bad === undefined) return { variables, accepted: given, refusal: undefined }
-    refusal ??= bad
+    const bad = kind === 'jwtAuthentication' ? tokenRejection(value, identity.jwt) : undefined
+    if (bad === undefined) return { variables, accepted: given, rejection: undefined }
+    rejection ??= bad
   }
-  return { variables, accepted: [], refusal }
+  return { variables, accepted: [], rejection }
 }
 
 /** Whether the request has a credential of which nothing is supposed: nobody verifies it here. */
@@ -61,7 +61,7 @@ function membersOf(
  * Why tokens with these claims are not accepted; undefined: they may be. Claims that are not
  * given are as the policy wants them, and only those that pick a provider are looked at.
  */
-function tokenRefusal(value: unknown, claims: JsonObject | undefined): string | undefined {
+function tokenRejection(value: unknown, claims: JsonObject | undefined): string | undefined {
   if (claims === undefined) return undefined
   const { providers } = value as JwtAuthentication
   const { iss, aud } = claims

@@ -28,7 +28,7 @@ function entry(text: string) {
 }
 
 function best(routes: readonly string[], asked: Asked, hostname?: string): string {
-  const options = { hostname, unmatched: 'none', refused: 'refused' }
+  const options = { hostname, unmatched: 'none', rejected: 'refused' }
   return compileMatcher(routes.map(entry), options)(exchangeOf(asked))
 }
 
@@ -129,12 +129,12 @@ describe('Gateway API: what a match matches', () => {
       ['* ~/a/.*', '/a/b', ''],
     ] as const) {
       const exchange = exchangeOf({ url })
-      compileMatcher([entry(route)], { hostname: undefined, unmatched: '', refused: '' })(exchange)
+      compileMatcher([entry(route)], { hostname: undefined, unmatched: '', rejected: '' })(exchange)
       assert.equal(exchange.matchedPrefix, prefix)
     }
   })
 
-  it('refuses a request whose regular expression cannot be decided, whatever else matches', () => {
+  it('rejects a request whose regular expression cannot be decided, whatever else matches', () => {
     // `a)|(/b` is no expression; put into a group it would become one.
     assert.equal(best(['* ~a)|(/b', '* /c'], { url: '/b' }), 'refused')
     assert.equal(best(['* / x:~(', '* /'], { url: '/b', headers: { x: '1' } }), 'refused')

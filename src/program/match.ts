@@ -26,7 +26,7 @@ export interface MatcherOptions<T> {
   readonly hostname: string | undefined
   readonly unmatched: T
   /** For a request that costs a regular expression too much: to go on would be to skip a route. */
-  readonly refused: T
+  readonly rejected: T
 }
 
 /** Sets `matchedPrefix`: of an exact match the whole path, of a regular expression nothing. */
@@ -40,23 +40,23 @@ export function compileMatcher<T>(
 }
 
 export function matcherOf<T>(hosts: Hosts<T>, options: MatcherOptions<T>): Matcher<T> {
-  const { hostname, unmatched, refused } = options
+  const { hostname, unmatched, rejected } = options
   const { exact, suffixes, longest, any } = hosts
   const search = (exchange: Exchange): T | undefined => {
     const { host } = exchange.request
     const own = exact.get(host)
     if (own !== undefined) {
-      const found = own.find(exchange, refused)
+      const found = own.find(exchange, rejected)
       if (found !== undefined) return found
     }
     if (longest > 0) {
       let table = longestSuffix(suffixes, longest, host)
       for (; table !== undefined; table = table.shorter) {
-        const found = table.find(exchange, refused)
+        const found = table.find(exchange, rejected)
         if (found !== undefined) return found
       }
     }
-    return any.isEmpty ? undefined : any.find(exchange, refused)
+    return any.isEmpty ? undefined : any.find(exchange, rejected)
   }
   if (hostname === undefined) return (exchange) => search(exchange) ?? unmatched
   const covers = coverage(hostname)

@@ -93,7 +93,7 @@ export function readObject(
   const allowance = { left: READING_FUEL }
   const text = decodeUtf8(bytes)
   if (text === undefined) return invalid('The body is not valid UTF-8.')
-  const body = readJson(text, { duplicates: 'refuse', allowance, form })
+  const body = readJson(text, { duplicates: 'reject', allowance, form })
   if (allowance.left < 0) return TOO_COSTLY
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     return invalid('The body is not a JSON object, or has a duplicate field.')

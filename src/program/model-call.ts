@@ -12,7 +12,7 @@ import type { ProviderOptions } from '../protocols/llm/schema.ts'
 import type { StateMaps, TranslatedCall, Translator } from '../protocols/llm/translator.ts'
 import type { Usage } from '../protocols/llm/usage.ts'
 import { budgetUnits, entryOf, estimateOf, isPriced, UNPRICED } from './call-estimate.ts'
-import { isReply, refused, UNCHANGEABLE, UNENRICHED, UNGUARDED, UNNAMED } from './call-replies.ts'
+import { isReply, rejected, UNCHANGEABLE, UNENRICHED, UNGUARDED, UNNAMED } from './call-replies.ts'
 import { type ComputedField, computeFields, type FieldValues } from './computed-fields.ts'
 import { addressingEdit, chooseTranslator, missingHeaders, pathFor } from './model-addressing.ts'
 import { attributesOf, costOf, invalid, readCall, tokensOf } from './model-attributes.ts'
@@ -101,7 +101,7 @@ export class ModelCall {
     this.#form = form
     // Most bodies are the same to both, and are parsed once.
     const read = this.#dialect.describe(bytes, this.endpoint, parsed.isOrdinary ? body : undefined)
-    if (!read.ok) return refused(read.error)
+    if (!read.ok) return rejected(read.error)
     this.#bytes = bytes
     this.#summary = read.value
     this.attributes = attributesOf(read.value, body, bytes.length)
@@ -270,7 +270,7 @@ export class ModelCall {
       state: this.#stateFor(exchange, name),
       keepsCompletion: this.keepsCompletion,
     })
-    if (!read.ok) return refused(read.error)
+    if (!read.ok) return rejected(read.error)
     const call =
       operation === 'generate'
         ? withMarks(read.value, translator, model ?? asked, options)

@@ -153,7 +153,7 @@ export class ProviderSelection implements Selection {
     const exchange = this.#exchange
     if (this.#hasRun) this.#restore()
     this.#hasRun = true
-    exchange.refusal = undefined
+    exchange.rejection = undefined
     exchange.backend = program.attributes
     exchange.providerHost = program.host
     exchange.llm = this.#call?.attributesFor(program.provider) ?? program.llm
@@ -170,7 +170,7 @@ export class ProviderSelection implements Selection {
     if (exchange.identity !== identity) exchange.identifyAs(identity)
   }
 
-  /** What the steps of a provider came to: it is chosen, the request is refused, or another is next. */
+  /** What the steps of a provider came to: it is chosen, the request is rejected, or another is next. */
   #settle(member: ProviderMember, outcome: Reply | undefined): Outcome | 'next' {
     const { name, program } = member
     const { decisions } = this.#exchange

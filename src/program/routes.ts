@@ -71,7 +71,7 @@ export function compileUnmatched(compilation: Compilation, where: Where): Placed
 const NOWHERE = { timeouts: NO_TIMEOUTS, retry: undefined, mirrors: [] }
 
 /** For a request whose route cannot be told, since to tell it would cost too much. */
-export function refusedRoute({ gateway, listener }: Where): PlacedRoute {
+export function rejectedRoute({ gateway, listener }: Where): PlacedRoute {
   const attributes = { gateway: gateway.name, listener: listener.name }
   return { name: '', rule: '', attributes, ...responding(500, 'route-too-costly') }
 }

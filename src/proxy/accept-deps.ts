@@ -14,7 +14,7 @@ import type { ConnectionCounts } from './connection-counts.ts'
 import type { Load } from './load.ts'
 import type { Observer } from './port.ts'
 import type { PortPlan } from './port-plan.ts'
-import type { Rejection, RejectionWord } from './rejection.ts'
+import type { RejectedConnection, RejectionWord } from './rejection.ts'
 import type { ClosedWord, Serving, WireProtocol } from './serving.ts'
 import type { Streamed, StreamRouter } from './stream-types.ts'
 
@@ -32,7 +32,7 @@ interface TlsObserver {
 export interface AcceptObserver extends Observer, TlsObserver {
   /** A connection is served from now on. */
   served?(listener: string, protocol: WireProtocol): Serving
-  rejected(rejection: Rejection): void
+  rejected(rejection: RejectedConnection): void
   /** Network authorization decided something that is worth telling. */
   decided?(connection: Connection, listener: ListenerProgram, decision: Decision): void
   streamed(connection: Connection, listener: ListenerProgram, streamed: Streamed): void

@@ -18,7 +18,7 @@ import type { BoundPort } from './bound-port.ts'
 import type { CallOutName } from './call-outs.ts'
 import { isAlike, type PortPlan, type ProxyProtocolPlan } from './port-plan.ts'
 import { Prelude, type PreludeFound } from './prelude.ts'
-import { type RejectionWord, rejectionOf } from './rejection.ts'
+import { type RejectionWord, rejectedConnection } from './rejection.ts'
 import { type Port, RequestLoop } from './request-loop.ts'
 import { CLOSED_BY, type ClosedWord, type Serving, type WireProtocol } from './serving.ts'
 import type { StreamTarget } from './stream-types.ts'
@@ -164,7 +164,7 @@ export class DownstreamSocket implements Accepted, Http2Observer {
   /** Sends the client away without a byte. */
   reject(word: RejectionWord, detail: string, connection: Connection | undefined): void {
     this.carrier.destroy()
-    const rejection = rejectionOf(word, detail, this.plan, this.listener, connection)
+    const rejection = rejectedConnection(word, detail, this.plan, this.listener, connection)
     this.boundPort.acceptDeps.observer.rejected(rejection)
   }
 
@@ -213,25 +213,25 @@ export class DownstreamSocket implements Accepted, Http2Observer {
 
   /** Whoever is connected stands in front of the client and says who that is. */
   #readProxyHeader({ mode, version }: ProxyProtocolPlan): void {
-    const refuse = (detail: string) =>
+    const reject = (detail: string) =>
       this.reject('proxy-protocol', detail, this.connection(false, undefined, undefined))
     const read = (bytes: Buffer): PreludeFound | undefined => {
       const header = readProxyHeader(bytes, version)
       if (header === 'more') return undefined
       if (header === 'no-header' && mode === 'Optional')
         return { consumed: 0, next: () => this.#sourced() }
-      if (typeof header === 'string') return { consumed: 0, next: () => refuse(header) }
-      return { consumed: header.length, next: () => this.#moved(header, refuse) }
+      if (typeof header === 'string') return { consumed: 0, next: () => reject(header) }
+      return { consumed: header.length, next: () => this.#moved(header, reject) }
     }
     const { deadlines } = this.boundPort
     const broke = (error: unknown) => this.broke('accept', error)
-    new Prelude(this.socket, this.plan.tls.handshakeTimeout, deadlines, read, refuse, broke)
+    new Prelude(this.socket, this.plan.tls.handshakeTimeout, deadlines, read, reject, broke)
   }
 
-  #moved({ peers }: ProxyHeader, refuse: (detail: string) => void): void {
+  #moved({ peers }: ProxyHeader, reject: (detail: string) => void): void {
     const source = this.source as Source
     if (peers !== undefined && !moveSource(source, peers.source.address, peers.source.port))
-      refuse('bad-address')
+      reject('bad-address')
     else this.#sourced()
   }
 

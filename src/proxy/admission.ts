@@ -4,7 +4,7 @@ import type { ListenerProgram } from '../program/program.ts'
 import { ServerConnection } from '../wire/http1/server-connection.ts'
 import type { Accepted } from './accept-deps.ts'
 import { isAlike, type PortPlan } from './port-plan.ts'
-import { rejectionOf } from './rejection.ts'
+import { rejectedConnection } from './rejection.ts'
 
 /** A permit if the rules of all these listeners let it in; otherwise it is closed and said so. */
 export function admit(
@@ -44,7 +44,7 @@ export function reauthorize(accepted: Accepted, plan: PortPlan, grace: number): 
     const decision = own.network?.decide(admitted)
     if (decision === undefined || !decision.isEnforced || decision.isAllowed) continue
     observer.decided?.(admitted, own, decision)
-    observer.rejected(rejectionOf('authorization', DENIED, plan, listener, admitted))
+    observer.rejected(rejectedConnection('authorization', DENIED, plan, listener, admitted))
     accepted.end(grace)
     closeIdle(accepted)
     return

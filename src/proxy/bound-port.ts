@@ -9,7 +9,7 @@ import type { HttpListeners } from './http-listeners.ts'
 import type { Load } from './load.ts'
 import type { PortPlan, RequestReading } from './port-plan.ts'
 import { TurnedAway } from './rejected-sockets.ts'
-import { rejectionOf } from './rejection.ts'
+import { rejectedConnection } from './rejection.ts'
 import type { Port } from './request-loop.ts'
 
 /** One port and the connections that came by it. */
@@ -100,7 +100,7 @@ export class BoundPort implements Port {
       const word = this.isDraining ? 'draining' : 'connections'
       if (word === 'connections' && this.plan.kind === 'http') this.#turnedAway.report(socket)
       else socket.destroy()
-      observer.rejected(rejectionOf(word, word, this.plan, undefined, undefined))
+      observer.rejected(rejectedConnection(word, word, this.plan, undefined, undefined))
       return
     }
     if (socket.destroyed) return

@@ -1,5 +1,5 @@
 import type { Source } from '../exchange/connection.ts'
-import type { QuotaLimit, QuotaRefusal, Quotas } from '../exchange/quota.ts'
+import type { QuotaLimit, QuotaRejection, Quotas } from '../exchange/quota.ts'
 import { descriptorLimit } from './descriptors.ts'
 
 export interface CountLimits {
@@ -51,9 +51,9 @@ export class ConnectionCounts {
     if (this.#total >= this.limits.connections) return false
     this.#total++
     const taken = this.#quotas?.take([{ quota: ALL, limit: this.#all, key: '' }])
-    const isIn = (refusal: QuotaRefusal | undefined) => {
-      if (refusal !== undefined) this.#total--
-      return refusal === undefined
+    const isIn = (rejection: QuotaRejection | undefined) => {
+      if (rejection !== undefined) this.#total--
+      return rejection === undefined
     }
     return taken instanceof Promise ? taken.then(isIn) : isIn(taken)
   }
@@ -70,8 +70,8 @@ export class ConnectionCounts {
     if (count >= this.limits.connectionsPerAddress) return undefined
     this.#byAddress.set(key, count + 1)
     const taken = this.#quotas?.take([{ quota: BY_ADDRESS, limit: this.#each, key }])
-    const isIn = (refusal: QuotaRefusal | undefined) => {
-      if (refusal === undefined) return key
+    const isIn = (rejection: QuotaRejection | undefined) => {
+      if (rejection === undefined) return key
       this.#left(key)
       return undefined
     }

@@ -35,7 +35,7 @@ export function isCoded(contentEncoding: string | undefined): contentEncoding is
 
 /**
  * Rules read what a body stands for, beyond its Content-Encoding, up to `max` bytes. What cannot
- * be decoded is refused where it `mustDecode`: whoever may choose the coding could otherwise choose
+ * be decoded is rejected where it `mustDecode`: whoever may choose the coding could otherwise choose
  * one that hides from a rule what the backend will find. One coding is taken off, not several.
  */
 export async function decodeBody(

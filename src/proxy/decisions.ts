@@ -2,7 +2,7 @@ import { showValue } from '../exchange/attribute-value.ts'
 import type { Connection } from '../exchange/connection.ts'
 import type { Attribute, Decision, Failure, Judgement, RulePlace } from '../exchange/decision.ts'
 import type { Exchange } from '../exchange/exchange.ts'
-import type { Refusal } from '../exchange/refusal.ts'
+import type { Rejection } from '../exchange/rejection.ts'
 import type { PolicyPlace } from '../model/policy.ts'
 import type { DecisionSettings } from '../model/settings.ts'
 import type { ListenerProgram } from '../program/program.ts'
@@ -59,10 +59,10 @@ export class Decisions {
 
   /** Told before a client has the response, so that whoever has the id finds the record. */
   request(run: RequestState, status: number): void {
-    const { request, decisions, refusal } = run.exchange
+    const { request, decisions, rejection } = run.exchange
     const place = placeOf(run, status)
     for (const decision of decisions) this.#decided(request.id, decision, place)
-    if (refusal !== undefined) this.#refused(request.id, refusal, place)
+    if (rejection !== undefined) this.#rejected(request.id, rejection, place)
   }
 
   /** A connection has no id that a client knows, so it gets one of its own. */
@@ -126,7 +126,7 @@ export class Decisions {
   }
 
   /** Authentication failed, or another site sent it: no rule was evaluated. */
-  #refused(id: string, { by, method, fault, detail }: Refusal, place: Place): void {
+  #rejected(id: string, { by, method, fault, detail }: Rejection, place: Place): void {
     const { policy, section, level, kind } = by
     const isCsrf = method === 'csrf'
     this.#keep({

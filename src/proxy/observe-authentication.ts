@@ -44,9 +44,9 @@ export function countKept(metrics: Metrics, program: Program | undefined): void 
 }
 
 /** A request that an authentication turned away. */
-export function countRefusal(metrics: Metrics, { refusal }: Exchange): void {
-  if (refusal === undefined || refusal.method === 'csrf') return
-  const { by, method, fault } = refusal
+export function countRejection(metrics: Metrics, { rejection }: Exchange): void {
+  if (rejection === undefined || rejection.method === 'csrf') return
+  const { by, method, fault } = rejection
   metrics
     .counter(authenticationFailures)
     .of({ policy: by.policy })

@@ -17,7 +17,7 @@ import {
   requestOverhead,
   requests,
   requestsActive,
-  requestsRefused,
+  requestsRejected,
   responseBytes,
 } from '../telemetry/definitions/requests.ts'
 import {
@@ -29,7 +29,7 @@ import type { Gauge } from '../telemetry/gauge.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { Milliseconds } from '../telemetry/time-text.ts'
-import type { Refusal } from '../wire/http1/rejections.ts'
+import type { Rejection } from '../wire/http1/rejections.ts'
 import type { HandshakeFailure } from '../wire/tls/handshake-failure.ts'
 import type { Secured } from '../wire/tls/terminate.ts'
 import type { AcceptObserver } from './accept-deps.ts'
@@ -40,9 +40,9 @@ import type { Attempted, RetryReason } from './delivery.ts'
 import { errorReporter, type ReportError } from './internal-errors.ts'
 import { countMcp } from './mcp-observed.ts'
 import { countCall, countFailovers } from './model-record.ts'
-import { countRefusal } from './observe-authentication.ts'
+import { countRejection } from './observe-authentication.ts'
 import { ServedSeries } from './observe-connections.ts'
-import type { Asked, Rejection } from './rejection.ts'
+import type { Asked, RejectedConnection } from './rejection.ts'
 import type { RequestState } from './request-state.ts'
 import { ResetLog } from './reset-log.ts'
 import type { Serving, WireProtocol } from './serving.ts'
@@ -57,9 +57,9 @@ interface DeniedConnection {
 
 const STATUS_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const
 
-/** Refusals that are limits. */
-const LIMITS_OF_REFUSALS: {
-  readonly [word in Refusal['word']]?: 'head-size' | 'header-count' | 'header-timeout'
+/** Rejections that are limits. */
+const LIMITS_OF_REJECTIONS: {
+  readonly [word in Rejection['word']]?: 'head-size' | 'header-count' | 'header-timeout'
 } = {
   'head-too-large': 'head-size',
   'target-too-long': 'head-size',
@@ -112,8 +112,8 @@ export class Observing implements AcceptObserver {
     return new ServedSeries(this.#metrics, listener, protocol, this.#resetLog)
   }
 
-  /** The record of the specification: a connection that network authorization refused. */
-  rejected({ word, detail, gateway, listener, connection }: Rejection): void {
+  /** The record of the specification: a connection that network authorization rejected. */
+  rejected({ word, detail, gateway, listener, connection }: RejectedConnection): void {
     const name = listener === undefined ? gateway : `${gateway}/${listener.listener.name}`
     this.#metrics.counter(downstreamConnectionsRejected).of({ listener: name }).at(word).inc()
     if (word === 'connections' || word === 'connections-per-address')
@@ -150,8 +150,8 @@ export class Observing implements AcceptObserver {
 
   /** Whoever gets the id of a denial finds its record. */
   responding(state: RequestState, { status }: Reply): void {
-    const { decisions, refusal } = state.exchange
-    if (state.isReported || (decisions === NO_DECISIONS && refusal === undefined)) return
+    const { decisions, rejection } = state.exchange
+    if (state.isReported || (decisions === NO_DECISIONS && rejection === undefined)) return
     state.isReported = true
     this.#decisions.request(state, status)
   }
@@ -224,9 +224,9 @@ export class Observing implements AcceptObserver {
     if (tracing !== undefined) this.#collectors.begin(state, tracing)
   }
 
-  refused(connection: Connection, { word, status }: Refusal, asked?: Asked): void {
-    this.#metrics.counter(requestsRefused).of({ listener: 'none', refusal: word }).at().inc()
-    const limit = LIMITS_OF_REFUSALS[word]
+  requestRejected(connection: Connection, { word, status }: Rejection, asked?: Asked): void {
+    this.#metrics.counter(requestsRejected).of({ listener: 'none', refusal: word }).at().inc()
+    const limit = LIMITS_OF_REJECTIONS[word]
     if (limit !== undefined)
       this.#metrics.counter(limitHits).of({ listener: 'none' }).at(limit).inc()
     this.#log.info('request', {
@@ -261,7 +261,7 @@ export class Observing implements AcceptObserver {
     series.sent.at().inc(exchange.bytesSent)
     if (exchange.reason !== 'upstream') {
       this.#limited(state)
-      countRefusal(this.#metrics, exchange)
+      countRejection(this.#metrics, exchange)
     }
     if (exchange.decisions !== NO_DECISIONS && !state.isReported) {
       this.#decisions.request(state, exchange.status)

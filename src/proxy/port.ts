@@ -2,7 +2,7 @@ import type { Connection } from '../exchange/connection.ts'
 import type { Reply } from '../exchange/reply.ts'
 import type { RequestId } from '../telemetry/request-id.ts'
 import type { Deadlines } from '../wire/deadlines.ts'
-import type { Refusal } from '../wire/http1/rejections.ts'
+import type { Rejection } from '../wire/http1/rejections.ts'
 import type { Attempted, RetryReason } from './delivery.ts'
 import type { ListenerLookup } from './http-listeners.ts'
 import type { ReportError } from './internal-errors.ts'
@@ -16,7 +16,7 @@ export interface Observer {
   opened(connection: Connection): void
   closed(connection: Connection): void
   /** `asked`: what was asked for, as far as it could be read. */
-  refused(connection: Connection, refusal: Refusal, asked?: Asked): void
+  requestRejected(connection: Connection, rejection: Rejection, asked?: Asked): void
   began(state: RequestState): void
   finished(state: RequestState): void
   /** The gateway responds by itself; the client has nothing of it yet. */

@@ -1,4 +1,4 @@
-import type { QuotaAsked, QuotaLimit, QuotaRefusal, Quotas } from '../exchange/quota.ts'
+import type { QuotaAsked, QuotaLimit, QuotaRejection, Quotas } from '../exchange/quota.ts'
 import {
   type Grant,
   machineTime,
@@ -11,7 +11,7 @@ import {
 
 /** Milliseconds between two looks for what was lent and not used in time. */
 const PERIOD = 250
-/** Milliseconds after which whoever waits for the owner is refused. */
+/** Milliseconds after which whoever waits for the owner is rejected. */
 const LONGEST_WAIT = 2_000
 
 /** What this process has of one key. */
@@ -61,7 +61,9 @@ export class QuotaLeases implements Quotas {
     return this.#quotas.get(quota)?.size ?? 0
   }
 
-  take(asked: readonly QuotaAsked[]): QuotaRefusal | undefined | Promise<QuotaRefusal | undefined> {
+  take(
+    asked: readonly QuotaAsked[],
+  ): QuotaRejection | undefined | Promise<QuotaRejection | undefined> {
     const now = this.#now()
     const leases = asked.map((one) => this.#leaseOf(one))
     const empty = emptiest(leases, now)
@@ -104,7 +106,7 @@ export class QuotaLeases implements Quotas {
     asked: readonly QuotaAsked[],
     missing: readonly QuotaAsked[],
     held: readonly Lease[],
-  ): Promise<QuotaRefusal | undefined> {
+  ): Promise<QuotaRejection | undefined> {
     const id = ++this.#ids
     return new Promise((resolve) => {
       let isLate = false
@@ -127,15 +129,15 @@ export class QuotaLeases implements Quotas {
           for (const [i, grant] of order.granted.entries())
             this.#granted(missing[i] as QuotaAsked, grant, own)
           if (!isLate) resolve(undefined)
-        } else if (order.kind === 'quota-refused') {
-          const refused = missing[order.asked] as QuotaAsked
+        } else if (order.kind === 'quota-rejected') {
+          const rejected = missing[order.asked] as QuotaAsked
           // That there are not so many does not say that there are none.
-          if (refused.amount === undefined) this.#leaseOf(refused).emptyUntil = order.until
+          if (rejected.amount === undefined) this.#leaseOf(rejected).emptyUntil = order.until
           this.#watch()
           if (isLate) return
           for (const lease of held) spend(lease, -1)
           const { wait, isAway = false } = order
-          resolve({ asked: asked.indexOf(refused), wait, isAway })
+          resolve({ asked: asked.indexOf(rejected), wait, isAway })
         }
       }
       this.#waiting.set(id, { settle })
@@ -245,7 +247,7 @@ function spend(lease: Lease, tokens: number): void {
 }
 
 /** Of those that are known to be empty, the one that is so the longest. */
-function emptiest(leases: readonly Lease[], now: number): QuotaRefusal | undefined {
+function emptiest(leases: readonly Lease[], now: number): QuotaRejection | undefined {
   let longest = now
   let asked = -1
   for (const [i, { emptyUntil }] of leases.entries()) {

@@ -36,7 +36,7 @@ export interface QuotaReturn {
 export type QuotaOrder =
   | { readonly kind: 'quota-granted'; readonly id: number; readonly granted: readonly Grant[] }
   | {
-      readonly kind: 'quota-refused'
+      readonly kind: 'quota-rejected'
       readonly id: number
       readonly asked: number
       /** Milliseconds until it is filled again. */

@@ -60,7 +60,7 @@ export interface OwnerOptions {
  * The one place that knows how much is left of limits which hold for the whole gateway. Workers are
  * lent tokens to go on with, and never more than there are: what is lent is taken from the bucket
  * first. Where there are none left, those that lie unused with others are called back before anyone
- * is refused, so that neither more nor fewer are admitted than the limit says.
+ * is rejected, so that neither more nor fewer are admitted than the limit says.
  *
  * What a worker had when it died counts as used, since it may have been; of limits on how many there
  * may be at once it is free again, since all that the worker had is gone with it.
@@ -138,7 +138,7 @@ export class QuotaOwner {
     const now = this.#now()
     if (shortage !== undefined) {
       const isAway = shortage === 'owner-away'
-      const order = { kind: 'quota-refused', id, asked: 0, wait: 0, until: now, isAway } as const
+      const order = { kind: 'quota-rejected', id, asked: 0, wait: 0, until: now, isAway } as const
       this.#options.send(worker, order)
       return
     }
@@ -173,7 +173,7 @@ export class QuotaOwner {
         const place = buckets.indexOf(short[until.indexOf(latest)] as Bucket)
         const isFilled = latest < Number.POSITIVE_INFINITY
         const wait = isFilled ? latest - now : 0
-        const order = { kind: 'quota-refused', id, asked: place, wait } as const
+        const order = { kind: 'quota-rejected', id, asked: place, wait } as const
         this.#options.send(worker, { ...order, until: isSure && isFilled ? latest : now })
         return
       }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import type { QuotaLimit, QuotaRefusal } from '../exchange/quota.ts'
+import type { QuotaLimit, QuotaRejection } from '../exchange/quota.ts'
 import { QuotaLeases } from './quota-leases.ts'
 import type { QuotaOrder, QuotaReport } from './quota-messages.ts'
 import { QuotaOwner } from './quota-owner.ts'
@@ -59,7 +59,7 @@ const limitOf = (capacity: number, refill: number, interval: number): QuotaLimit
   maxKeys: 100,
 })
 
-const isTaken = (refusal: QuotaRefusal | undefined) => (refusal === undefined ? 1 : 0)
+const isTaken = (rejection: QuotaRejection | undefined) => (rejection === undefined ? 1 : 0)
 
 describe('a quota that processes share', () => {
   it('admits exactly as many as it holds, whoever is asked and however many at once', async () => {
@@ -188,7 +188,7 @@ describe('a quota that processes share', () => {
     assert.equal(processes.buckets, 0, 'nothing is kept of keys that nobody uses')
   })
 
-  it('is refused, and not for ever, where the owner does not respond', async (context) => {
+  it('is rejected, and not for ever, where the owner does not respond', async (context) => {
     context.mock.timers.enable({ apis: ['setTimeout'] })
     const leases = new QuotaLeases({ send: () => {}, now: () => 0 })
     const taken = leases.take([{ quota: 'q', limit: limitOf(1, 1, 1_000), key: '' }])

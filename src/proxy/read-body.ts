@@ -45,7 +45,7 @@ export function takeBody(
 }
 
 /**
- * Has the body read before any rule asks for it. One that does not fit is refused: a rule that
+ * Has the body read before any rule asks for it. One that does not fit is rejected: a rule that
  * cannot read what it guards against would not guard against it. `done` is called once it is there,
  * with what takes it over and says what else is to be said.
  */

@@ -19,7 +19,7 @@ export interface Asked {
   readonly path: string
 }
 
-export interface Rejection {
+export interface RejectedConnection {
   readonly word: RejectionWord
   /** What the rules, the reader or the router said of it. */
   readonly detail: string
@@ -30,13 +30,13 @@ export interface Rejection {
   readonly connection: Connection | undefined
 }
 
-export function rejectionOf(
+export function rejectedConnection(
   word: RejectionWord,
   detail: string,
   plan: PortPlan,
   listener: ListenerProgram | undefined,
   connection: Connection | undefined,
-): Rejection {
+): RejectedConnection {
   const gateway = plan.listeners[0]?.gateway ?? ''
   return { word, detail, port: plan.port, gateway, listener, connection }
 }

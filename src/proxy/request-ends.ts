@@ -4,7 +4,7 @@ import { reply } from '../exchange/reply.ts'
 import type { Permit } from '../program/permit.ts'
 import type { ClosingWord, Downstream } from '../wire/downstream.ts'
 import { NO_LINES } from '../wire/http1/field-lines.ts'
-import type { Refusal } from '../wire/http1/rejections.ts'
+import type { Rejection } from '../wire/http1/rejections.ts'
 import type { CallOutName } from './call-outs.ts'
 import type { Port } from './port.ts'
 import { writeReply } from './replies.ts'
@@ -41,9 +41,9 @@ export class RequestEnds {
     port.observer.opened(connection)
   }
 
-  refused(_: Downstream, refusal: Refusal): void {
+  rejected(_: Downstream, rejection: Rejection): void {
     try {
-      this.port.observer.refused(this.connection, refusal)
+      this.port.observer.requestRejected(this.connection, rejection)
     } catch (error) {
       this.#report('telemetry', error)
     }

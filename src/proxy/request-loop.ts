@@ -20,7 +20,7 @@ import { fieldLine, NO_LINES } from '../wire/http1/field-lines.ts'
 import { type Fields, joinedValue } from '../wire/http1/fields.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
 import { normalisePath } from '../wire/http1/path.ts'
-import { type Refusal, refusalOf, refuse } from '../wire/http1/rejections.ts'
+import { type Rejection, reject, rejectionOf } from '../wire/http1/rejections.ts'
 import { RequestNames } from '../wire/http1/request-names.ts'
 import { roomFor } from './body-room.ts'
 import { type Attempted, Delivery, type DeliveryEvents, type RetryReason } from './delivery.ts'
@@ -63,17 +63,17 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     const path = head.form === 'authority' ? '' : normalisePath(head.path, keepsSlashes)
     const listener = this.port.listeners.forHost(head.host)
     if (typeof path === 'number' || path === '' || listener === undefined) {
-      this.#refuse(downstream, this.#refusalOf(path, head.host))
+      this.#reject(downstream, this.#rejectionOf(path, head.host))
       return
     }
     const source = this.#sourceOf(head.fields)
     if (source === undefined) {
-      this.#refuse(downstream, refusalOf(refuse('bad-forwarded-for')))
+      this.#reject(downstream, rejectionOf(reject('bad-forwarded-for')))
       return
     }
     const verdict = names.checkHeaders(head.fields)
     if (verdict < 0) {
-      this.#refuse(downstream, refusalOf(verdict))
+      this.#reject(downstream, rejectionOf(verdict))
       return
     }
     head.filterTrailers = names.filterTrailers
@@ -125,19 +125,19 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     return forwardedSource(source, joinedValue(fields, 'x-forwarded-for'), trustedHops)
   }
 
-  #refuse(downstream: Downstream, refusal: Refusal): void {
-    // What follows may not be meant as a request: bytes of a tunnel that was refused, for one.
+  #reject(downstream: Downstream, rejection: Rejection): void {
+    // What follows may not be meant as a request: bytes of a tunnel that was rejected, for one.
     const { head } = downstream
     head.keepAlive = false
     const id = idOf(head.fields, this.port)
-    const more = refusal.status === 405 ? ALLOW : NO_LINES
-    writeRejection(downstream, refusal.status, id, joinedValue(head.fields, 'accept'), more)
+    const more = rejection.status === 405 ? ALLOW : NO_LINES
+    writeRejection(downstream, rejection.status, id, joinedValue(head.fields, 'accept'), more)
     const { method, host, path } = head
-    this.port.observer.refused(this.connection, refusal, { id, method, host, path })
+    this.port.observer.requestRejected(this.connection, rejection, { id, method, host, path })
   }
 
-  #refusalOf(path: string | number, host: string): Refusal {
-    if (typeof path === 'number') return refusalOf(path)
+  #rejectionOf(path: string | number, host: string): Rejection {
+    if (typeof path === 'number') return rejectionOf(path)
     if (path === '') return { word: 'bad-target', status: 405 }
     return { word: 'bad-host', status: this.port.isMisdirected?.(host) ? 421 : 404 }
   }
@@ -363,18 +363,18 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     this.port.observer.retried?.(backend, reason)
   }
 
-  unreadable(downstream: Downstream, refusal: Refusal): void {
+  unreadable(downstream: Downstream, rejection: Rejection): void {
     const state = downstream.exchange as RequestState | undefined
     if (state === undefined || state.isOver) return
     state.callOut = 'body'
     try {
-      this.#unreadable(state, refusal)
+      this.#unreadable(state, rejection)
     } catch (error) {
       this.broken(state, error)
     }
   }
 
-  #unreadable(state: RequestState, { word, status }: Refusal): void {
+  #unreadable(state: RequestState, { word, status }: Rejection): void {
     const { downstream } = state
     state.delivery?.stop()
     const reason = status === 413 ? 'too-large' : status === 408 ? 'body-timeout' : 'bad-request'

@@ -112,7 +112,7 @@ export class Workers {
   }
 
   /**
-   * All of them, or none: what the first one refuses the others are not told. One of the others that
+   * All of them, or none: what the first one rejects the others are not told. One of the others that
    * does not apply it after all is replaced: it would go on by rules that do not hold any more.
    * Throws if one after the other exits while it applies it.
    */

@@ -7,7 +7,7 @@ import { Reach } from './reach.ts'
 
 /*
  * What holds for connections that are not HTTP. There are no requests to decide about, so of all
- * policies only those can hold that say how a backend is connected to. The others are refused: a
+ * policies only those can hold that say how a backend is connected to. The others are rejected: a
  * rule that nothing enforces looks like protection and is none.
  */
 

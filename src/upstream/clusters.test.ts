@@ -186,7 +186,7 @@ describe('backends of hosts', () => {
     await server.close()
   })
 
-  it('refuse what is beyond their limits', async () => {
+  it('reject what is beyond their limits', async () => {
     const server = await serve(() => {})
     const limits = POLICY.connectionLimits({ maxConnections: 1, maxPendingRequests: 1 })
     const short = POLICY.tcp({ connectTimeout: '50ms' })
@@ -202,7 +202,7 @@ describe('backends of hosts', () => {
 })
 
 describe('several endpoints', () => {
-  it('one that refuses is taken out, and comes back without a restart', async () => {
+  it('one that rejects is taken out, and comes back without a restart', async () => {
     const [good, port] = [await serve(responding()), await freePort()]
     const policies = [
       POLICY.loadBalancer({ algorithm: 'RoundRobin' }),

@@ -18,8 +18,8 @@ export interface DialOptions {
   readonly keepalive: KeepaliveSettings
   /** Undefined: in the clear. A word: it never can be. */
   readonly tls: Handshake | ConnectFailure | undefined
-  /** Addresses of this machine, its link and its cloud are refused. */
-  readonly refusesLocal: boolean
+  /** Addresses of this machine, its link and its cloud are rejected. */
+  readonly rejectsLocal: boolean
   readonly resolve: (host: string) => Resolution | Promise<Resolution>
 }
 
@@ -118,8 +118,8 @@ class Attempt implements Dialing {
       this.#fail(resolution, `no address for ${host}`)
       return
     }
-    const { refusesLocal } = this.#options
-    this.#addresses = refusesLocal ? resolution.filter((one) => !isLocal(one)) : resolution
+    const { rejectsLocal } = this.#options
+    this.#addresses = rejectsLocal ? resolution.filter((one) => !isLocal(one)) : resolution
     if (this.#addresses.length > 0) this.#tryNext()
     else process.nextTick(() => this.#fail('forbidden-address', `${host} resolves to this machine`))
   }
@@ -162,11 +162,11 @@ class Attempt implements Dialing {
     if (enabled) socket.setKeepAlive(true, time, interval, retries)
     const { tls } = this.#options
     if (tls === undefined) this.#open(socket, '')
-    else if (typeof tls === 'string') this.#refuse(socket, tls)
+    else if (typeof tls === 'string') this.#reject(socket, tls)
     else this.#handshake(socket, tls)
   }
 
-  #refuse(socket: Socket, failure: ConnectFailure): void {
+  #reject(socket: Socket, failure: ConnectFailure): void {
     discard(socket)
     this.#fail(failure, 'cannot read the key or a certificate')
   }

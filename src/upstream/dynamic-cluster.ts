@@ -95,8 +95,8 @@ export class DynamicCluster implements OpenCluster {
       pool.close()
     }
     const { deadlines, observe, allowLocalTargets } = this.#clusterDeps
-    const refusesLocal = allowLocalTargets !== true
-    const options = { ...dialOptions(endpoint, this.#plan, this.#clusterDeps), refusesLocal }
+    const rejectsLocal = allowLocalTargets !== true
+    const options = { ...dialOptions(endpoint, this.#plan, this.#clusterDeps), rejectsLocal }
     const { host, port } = endpoint
     const dial = dialer({ kind: 'tcp', host, port }, options)
     const pool = openPool(dial, this.#plan, deadlines, observe?.(this.name))

@@ -252,7 +252,7 @@ export function dialOptions(
     timeout: plan.connectTimeout,
     keepalive: plan.keepalive,
     tls: tls && handshakeOf(tls, 'path' in endpoint ? 'localhost' : endpoint.host, plan.isHttp2),
-    refusesLocal: false,
+    rejectsLocal: false,
     resolve: (name) => resolver.resolve(name),
   }
 }

@@ -71,7 +71,7 @@ function dialTo(url: string, timeout: number): Dial {
       timeout,
       keepalive: { enabled: false, time: 0, interval: 0, retries: 0 },
       tls: protocol === 'https:' ? handshakeWith(PLAIN_TLS, host, ['h2']) : undefined,
-      refusesLocal: false,
+      rejectsLocal: false,
       resolve: resolveByLookup,
     },
   )

@@ -18,7 +18,7 @@ export interface PoolOptions {
   readonly connectTimeout: number
   /** Connections at the same time. */
   readonly max: number
-  /** Requests that wait for a connection; what comes beyond is refused at once. */
+  /** Requests that wait for a connection; what comes beyond is rejected at once. */
   readonly maxPending?: number
   readonly maxRequestsPerConnection?: number
   /** After about so long a connection makes room for one to where the name leads by then. */
@@ -108,7 +108,7 @@ export class Pool implements Timed {
     return this.#queue.size
   }
 
-  /** Whoever asks now is refused. */
+  /** Whoever asks now is rejected. */
   get isFull(): boolean {
     const { max, maxPending } = this.#options
     // Who waits for a connection that is being opened for it does not wait for one of others. Where
@@ -393,7 +393,7 @@ export function tcpSocket(host: string, port: number, timeout = 10_000): Dial {
       timeout,
       keepalive: { enabled: false, time: 0, interval: 0, retries: 0 },
       tls: undefined,
-      refusesLocal: false,
+      rejectsLocal: false,
       resolve: (name) => [{ address: name, family: name.includes(':') ? 6 : 4 }],
     },
   )

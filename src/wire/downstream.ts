@@ -1,7 +1,7 @@
 import type { FieldLines, NameSet } from './http1/field-lines.ts'
 import type { Fields } from './http1/fields.ts'
 import type { RequestHead } from './http1/head.ts'
-import type { Refusal } from './http1/rejections.ts'
+import type { Rejection } from './http1/rejections.ts'
 import type { ResponseHead } from './http1/response-head.ts'
 import type { BodySink } from './streams.ts'
 
@@ -57,9 +57,9 @@ export type ClosingWord = 'idle' | 'timeout' | 'bad-request' | 'upstream' | 'err
 export interface DownstreamEvents {
   request(downstream: Downstream): void
   /** Bytes that are no request: the response is written already. */
-  refused(downstream: Downstream, refusal: Refusal): void
+  rejected(downstream: Downstream, rejection: Rejection): void
   /** What comes of the body is none, or too much, or too late: the exchange ends with an error. */
-  unreadable(downstream: Downstream, refusal: Refusal): void
+  unreadable(downstream: Downstream, rejection: Rejection): void
   /** The client went away while its exchange was under way. */
   aborted(downstream: Downstream, reason: string): void
   /** The client takes more of the response again. */

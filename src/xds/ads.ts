@@ -5,7 +5,7 @@ import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from './protocol.t
 import type { Publications } from './publications.ts'
 
 /** Why a proxy gets no configuration. */
-export type Refusal =
+export type Rejection =
   | 'missing-token'
   | 'invalid-token'
   | 'wrong-audience'
@@ -13,7 +13,7 @@ export type Refusal =
   | 'review-failed'
 
 /** Whose proxy a token belongs to: the one Gateway whose configuration it may get. */
-export type Identity = { readonly gateway: string } | { readonly refused: Refusal }
+export type Identity = { readonly gateway: string } | { readonly rejected: Rejection }
 
 export type Authenticate = (token: string) => Promise<Identity>
 
@@ -21,7 +21,7 @@ export type Authenticate = (token: string) => Promise<Identity>
 export interface DeliveryEvents {
   readonly connected?: (gateway: string, node: string) => void
   readonly disconnected?: (gateway: string, node: string) => void
-  readonly refused?: (reason: Refusal) => void
+  readonly rejected?: (reason: Rejection) => void
   readonly settled?: (gateway: string, node: string, outcome: Outcome) => void
   readonly sent?: (gateway: string, bytes: number) => void
 }
@@ -64,7 +64,7 @@ async function* deliver(
     wake: () => bell.ring(),
   }
   const subscription = publications.subscribe(gateway, subscriber)
-  if (subscription === undefined) throw refuse('unknown-gateway', events)
+  if (subscription === undefined) throw reject('unknown-gateway', events)
   const read = async () => {
     for await (const request of requests) {
       const outcome = stream.receive(request)
@@ -121,13 +121,13 @@ async function identify(
 ): Promise<string> {
   const [, token] =
     /^Bearer +([^ ]+) *$/i.exec(context.requestHeader.get('authorization') ?? '') ?? []
-  if (token === undefined) throw refuse('missing-token', events)
-  const identity = await authenticate(token).catch(() => ({ refused: 'review-failed' }) as const)
-  if ('refused' in identity) throw refuse(identity.refused, events)
+  if (token === undefined) throw reject('missing-token', events)
+  const identity = await authenticate(token).catch(() => ({ rejected: 'review-failed' }) as const)
+  if ('rejected' in identity) throw reject(identity.rejected, events)
   return identity.gateway
 }
 
-const REFUSALS: Readonly<Record<Refusal, readonly [Code, string]>> = {
+const REJECTIONS: Readonly<Record<Rejection, readonly [Code, string]>> = {
   'missing-token': [Code.Unauthenticated, 'a bearer token is required'],
   'invalid-token': [Code.Unauthenticated, 'the token is not valid'],
   'wrong-audience': [Code.Unauthenticated, 'the token is for another audience'],
@@ -138,9 +138,9 @@ const REFUSALS: Readonly<Record<Refusal, readonly [Code, string]>> = {
   'review-failed': [Code.Unavailable, 'the token could not be reviewed'],
 }
 
-function refuse(reason: Refusal, { refused }: DeliveryEvents): Error {
-  refused?.(reason)
-  const [code, message] = REFUSALS[reason]
+function reject(reason: Rejection, { rejected }: DeliveryEvents): Error {
+  rejected?.(reason)
+  const [code, message] = REJECTIONS[reason]
   return new ConnectError(message, code)
 }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import http2 from 'node:http2'
 import net from 'node:net'
 import { after, afterEach, describe, it } from 'node:test'
-import type { Refusal } from './ads.ts'
+import type { Rejection } from './ads.ts'
 import {
   certificates,
   Files,
@@ -139,14 +139,14 @@ describe('delivery over a socket', () => {
     ['two tokens', 'token-of-a token-of-b', 'missing-token'],
   ] as const) {
     it(`sends nothing to a proxy with ${what}`, async () => {
-      const refused: Refusal[] = []
-      const events = { refused: (why: Refusal) => refused.push(why) }
+      const rejected: Rejection[] = []
+      const events = { rejected: (why: Rejection) => rejected.push(why) }
       const { publications, address } = await start({ events })
       publications.publish('a', routesOf('one'))
       const file = tokenFile === undefined ? undefined : files.write('t', tokenFile)
       const pod = proxy({ address, tokenFile: file })
       await pod.until(() => pod.lost.length > 1)
-      assert.equal(refused[0], reason)
+      assert.equal(rejected[0], reason)
       assert.equal(pod.models.length, 0)
     })
   }

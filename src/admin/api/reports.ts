@@ -224,7 +224,7 @@ export const explainReport = z
     gateway: z.string(),
     listener: z.string(),
     route: z.string(),
-    refused: z.string().optional().describe('Why authentication rejects the request.'),
+    rejected: z.string().optional().describe('Why authentication rejects the request.'),
     notes: z.array(z.string()),
     stages: z.array(
       z.looseObject({

@@ -33,9 +33,9 @@ export function credentialsIn(
     states.set(key, 'accepted')
     setBy.set(variable, [...(setBy.get(variable) ?? []), key])
   }
-  const { refusedBy, reason } = recorded.authentication ?? {}
-  if (refusedBy !== undefined) {
-    const policy = met.find((one) => isNamed(one, refusedBy))
+  const { deniedBy, reason } = recorded.authentication ?? {}
+  if (deniedBy !== undefined) {
+    const policy = met.find((one) => isNamed(one, deniedBy))
     // A service or a key set that could not be reached says nothing of the request.
     if (policy !== undefined && reason !== 'unavailable') {
       states.set(credentialsOf(policy), reason === 'missing' ? 'absent' : 'bad')

@@ -23,7 +23,7 @@ const ADMITTED: Judged = { kind: 'admitted' }
 
 const UNSERVED: Judged = { kind: 'refused', reason: 'the request is not served', isUnserved: true }
 
-/** All stages on the way; one that surely refuses decides, whatever is not known of the others. */
+/** All stages on the way; one that surely rejects decides, whatever is not known of the others. */
 export function judgeWay(
   { points, isServed }: Pick<Entry, 'points' | 'isServed'>,
   recorded: RecordedRequest,
@@ -78,8 +78,8 @@ export function mayBeUnserved(all: readonly Judged[]): boolean {
 }
 
 function together(all: readonly Judged[]): Judged {
-  const refused = all.find(({ kind }) => kind === 'refused')
-  if (refused !== undefined) return refused
+  const denied = all.find(({ kind }) => kind === 'refused')
+  if (denied !== undefined) return denied
   const on = all.flatMap((one) => (one.kind === 'unknown' ? one.on : []))
   if (all.every(({ kind }) => kind === 'admitted')) return ADMITTED
   return { kind: 'unknown', on, mayBeUnserved: mayBeUnserved(all) }
@@ -112,13 +112,13 @@ function judgePoint(
 }
 
 function denyOf(rule: PlacedRule, { outcomes, unknown }: Evaluated): Judged {
-  if (outcomes === TRUE) return refusedBy(rule, 'matches')
+  if (outcomes === TRUE) return deniedBy(rule, 'matches')
   return outcomes & TRUE ? { kind: 'unknown', on: unknown } : ADMITTED
 }
 
 function requireOf(rule: PlacedRule, { outcomes, unknown }: Evaluated): Judged {
   if (outcomes === TRUE) return ADMITTED
-  return outcomes & TRUE ? { kind: 'unknown', on: unknown } : refusedBy(rule, 'is not true')
+  return outcomes & TRUE ? { kind: 'unknown', on: unknown } : deniedBy(rule, 'is not true')
 }
 
 function allowOf(all: readonly Evaluated[]): Judged {
@@ -129,7 +129,7 @@ function allowOf(all: readonly Evaluated[]): Judged {
   return { kind: 'unknown', on: all.flatMap(({ unknown }) => unknown) }
 }
 
-function refusedBy({ rule, policy }: PlacedRule, cameTo: string): Judged {
+function deniedBy({ rule, policy }: PlacedRule, cameTo: string): Judged {
   const text = `${rule.action} \`${rule.expression}\` of \`${policy.policy}\` ${cameTo}`
   return { kind: 'refused', reason: text }
 }

@@ -24,7 +24,7 @@ import { type RecordedRequest, requestsIn } from './requests.ts'
 export interface Changed {
   readonly kind: 'admitted' | 'refused'
   readonly route: string
-  /** Why it was refused, or would be. */
+  /** Why it was rejected, or would be. */
   readonly reason: string
   readonly id: string
   readonly time: string
@@ -275,7 +275,7 @@ function judgeOn(
   const [first] = outcomes
   if (first === undefined) return { kind: 'refused', reason: 'no route matches' }
   const isLostOne = (one: Outcome) => one.kind === 'refused' && one.isUnserved === true
-  // Rules may have allowed what nothing serves, and a record says so: that is no refusal like others.
+  // Rules may have allowed what nothing serves, and a record says so: that is no rejection like others.
   const isAlike = (one: Outcome) => one.kind === first.kind && isLostOne(one) === isLostOne(first)
   if (outcomes.every(isAlike) && first.kind !== 'unknown') return first
   const on = outcomes.flatMap((one) => (one.kind === 'unknown' ? one.on : []))

@@ -15,7 +15,7 @@ export interface RecordedRequest {
   readonly id: string
   readonly time: string
   readonly isAdmitted: boolean
-  /** Why it was refused. */
+  /** Why it was rejected. */
   readonly reason: string
   readonly gateway: string
   readonly listener: string
@@ -25,7 +25,7 @@ export interface RecordedRequest {
   /** Of an AI backend, those that were looked at; empty: the records do not tell. */
   readonly providers: ReadonlySet<string>
   /** The authentication that turned it away, where one did, and why. */
-  readonly authentication: { readonly refusedBy: PolicyName; readonly reason: string } | undefined
+  readonly authentication: { readonly deniedBy: PolicyName; readonly reason: string } | undefined
   /** `csrf` rejected it, before any authentication. */
   readonly isCrossSite: boolean
   /** Sections whose authentications all let it pass. */
@@ -82,7 +82,7 @@ function requestOf(records: readonly RecordedDecision[]): RecordedRequest {
     route: last.route ?? '',
     backend: records.find(({ backend }) => backend !== undefined)?.backend,
     providers: new Set(records.flatMap(({ provider }) => provider ?? [])),
-    authentication: refusalIn(denied),
+    authentication: denialIn(denied),
     isCrossSite: denied?.kind === 'csrf',
     passed: passedIn(records, denied),
     identified: last.identified,
@@ -148,9 +148,9 @@ function setMessage(known: KnownValues, attributes: readonly RecordedAttribute[]
 /** Longer ones are cut by the gateway, and end with an ellipsis. */
 const CUT_PATH = 1_025
 
-function refusalIn(denied: RecordedDecision | undefined): RecordedRequest['authentication'] {
+function denialIn(denied: RecordedDecision | undefined): RecordedRequest['authentication'] {
   if (denied?.kind !== 'authentication' || denied.credentials === undefined) return undefined
-  return { refusedBy: denied.credentials, reason: denied.reason ?? '' }
+  return { deniedBy: denied.credentials, reason: denied.reason ?? '' }
 }
 
 /** Whoever comes as far as the rules of a stage has passed its authentications. */

@@ -64,7 +64,7 @@ function replied(space: Space, points: Entry['points']) {
   return { welcome: any(welcome), error: any(error), left: all(passed) }
 }
 
-/** In one place there is one token: each that does not pass bad ones takes it, or it is refused. */
+/** In one place there is one token: each that does not pass bad ones takes it, or it is rejected. */
 function oneToken(space: Space, points: Entry['points']): readonly Formula[] {
   const all = [...new Set(points.flatMap(({ authentications }) => authentications))]
   const isSet = (policy: ValidPolicy) => space.isSet(`jwt#${verifierOf(policy)}`)
@@ -89,32 +89,32 @@ export function oneTokenForBoth(space: Space, one: Entry, other: Entry): readonl
   )
 }
 
-/** Each reason to refuse by itself, where none of those before it holds. */
-export function refusals(space: Space, entry: Entry): readonly Formula[] {
+/** Each reason to reject by itself, where none of those before it holds. */
+export function denials(space: Space, entry: Entry): readonly Formula[] {
   const ways: Formula[] = []
   const passed: Formula[] = []
-  const refuse = (way: Formula) => {
+  const deny = (way: Formula) => {
     ways.push(all([...passed, way]))
     passed.push(negation(way))
   }
-  for (const missing of certificateMissing(space, entry)) refuse(missing)
+  for (const missing of certificateMissing(space, entry)) deny(missing)
   for (const { stage, rules, invalid, required } of entry.points) {
     if (stage === 'backend') passed.push(replied(space, entry.points).left)
-    if (invalid.length > 0) refuse(ALWAYS)
-    for (const name of required) refuse(negation(space.isSet(name)))
+    if (invalid.length > 0) deny(ALWAYS)
+    for (const name of required) deny(negation(space.isSet(name)))
     const of = enforcedBy(rules)
-    for (const { condition } of of('Deny')) refuse(space.matches(condition, 'Deny'))
-    for (const { condition } of of('Require')) refuse(space.misses(condition, 'Require'))
+    for (const { condition } of of('Deny')) deny(space.matches(condition, 'Deny'))
+    for (const { condition } of of('Require')) deny(space.misses(condition, 'Require'))
     const allows = of('Allow').map(({ condition }) => space.misses(condition, 'Allow'))
-    if (allows.length > 0) refuse(all(allows))
+    if (allows.length > 0) deny(all(allows))
   }
   return ways
 }
 
-/** No rule refuses it, but the response is an error, or nothing is there that could serve it. */
+/** No rule rejects it, but the response is an error, or nothing is there that could serve it. */
 export function unserved(space: Space, entry: Entry): readonly Formula[] {
   const before = { ...entry, points: entry.points.filter(({ stage }) => stage !== 'backend') }
-  const passed = refusals(space, before).map(negation)
+  const passed = denials(space, before).map(negation)
   const { error, left } = replied(space, entry.points)
   return [all([...passed, error]), ...(entry.isServed ? [] : [all([...passed, left])])]
 }

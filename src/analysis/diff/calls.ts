@@ -11,7 +11,7 @@ export interface Calls {
 }
 
 /**
- * Which calls that both have a change newly admits or refuses, and to whom. `about` names what an
+ * Which calls that both have a change newly admits or rejects, and to whom. `about` names what an
  * Entry asks for where nothing is known of it.
  */
 export function compareCalls(
@@ -45,11 +45,11 @@ function* changes(
     const { examples, untold } = search(entry, other, sides)
     const { listener, route, backend, provider } = entry
     const place = { kind, listener, route, backend, provider }
-    for (const { example, refusing, admitting } of examples) {
-      const name = `${example.message?.about} ${refusing.reason} ${canonicalJson(example.identity)}`
+    for (const { example, denying, admitting } of examples) {
+      const name = `${example.message?.about} ${denying.reason} ${canonicalJson(example.identity)}`
       if (seen.has(`${listener} ${route} ${name}`)) continue
       seen.add(`${listener} ${route} ${name}`)
-      const [old, now] = kind === 'admitted' ? [refusing, admitting] : [admitting, refusing]
+      const [old, now] = kind === 'admitted' ? [denying, admitting] : [admitting, denying]
       yield { ...place, example, old, now, ...servicesAsked(entry) }
     }
     if (untold !== undefined) yield { kind, listener, route, why: `${about(entry)}: ${untold}` }

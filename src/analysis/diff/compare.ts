@@ -11,7 +11,7 @@ import { servicesAsked } from './services.ts'
 const MAX_PAIRS = 4_000
 
 /**
- * Which requests a change newly admits or refuses, with an example for each way through the
+ * Which requests a change newly admits or rejects, with an example for each way through the
  * gateway. Every example was decided by both programs; where there is none it is proven that
  * there can be none, or it is said that it is not known.
  */
@@ -60,8 +60,8 @@ function byNames(
       if (entries.some((entry) => mayAdmit(entry, sides))) untold.push({ ...place, why })
       continue
     }
-    const { entry, example, refusing, admitting } = found
-    const [old, now] = kind === 'admitted' ? [refusing, admitting] : [admitting, refusing]
+    const { entry, example, denying, admitting } = found
+    const [old, now] = kind === 'admitted' ? [denying, admitting] : [admitting, denying]
     const none = { backend: undefined, provider: undefined }
     differences.push({ ...place, ...none, example, old, now, ...servicesAsked(entry) })
   }
@@ -78,7 +78,7 @@ function firstFound(
   for (const entry of entries.slice(0, MAX_WAYS)) {
     const found = find(entry)
     // Another reason is shown elsewhere.
-    if (found?.refusing.reason === AMBIGUOUS_NAME) return { ...found, entry }
+    if (found?.denying.reason === AMBIGUOUS_NAME) return { ...found, entry }
   }
   return undefined
 }
@@ -130,9 +130,9 @@ function oneWay(kind: Difference['kind'], sides: Sides): SemanticDiff {
       }
       const found = search(entry, other, sides)
       if (found.untold !== undefined) isUntold = found.untold
-      for (const { example, refusing, admitting } of found.examples) {
-        const [old, now] = kind === 'admitted' ? [refusing, admitting] : [admitting, refusing]
-        if (isReported(differences, entry, refusing)) continue
+      for (const { example, denying, admitting } of found.examples) {
+        const [old, now] = kind === 'admitted' ? [denying, admitting] : [admitting, denying]
+        if (isReported(differences, entry, denying)) continue
         differences.push({ ...place, backend, provider, example, old, now, ...asked })
       }
     }
@@ -142,16 +142,12 @@ function oneWay(kind: Difference['kind'], sides: Sides): SemanticDiff {
 }
 
 /** One example for each way through and each reason is enough. */
-function isReported(
-  differences: readonly Difference[],
-  { way }: Entry,
-  refusing: Verdict,
-): boolean {
+function isReported(differences: readonly Difference[], { way }: Entry, denying: Verdict): boolean {
   return differences.some(
     ({ listener, route, backend, old, now }) =>
       way.startsWith(`${listener} ${route}`) &&
       way.endsWith(` ${backend ?? ''}`) &&
-      [old.reason, now.reason].includes(refusing.reason),
+      [old.reason, now.reason].includes(denying.reason),
   )
 }
 

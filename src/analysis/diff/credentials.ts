@@ -11,12 +11,12 @@ import type { ExampleRequest } from './example.ts'
 export type Disguise = (request: ExampleRequest) => ExampleRequest
 
 /**
- * Credentials by which an authentication of `refusing` may refuse what the other one admits: none
+ * Credentials by which an authentication of `rejecting` may reject what the other one admits: none
  * at all, bad ones, tokens of another issuer. Valid ones of the same issuer cannot be made up.
  */
-export function disguises(refusing: Entry, admitting: Entry): readonly Disguise[] {
+export function disguises(denying: Entry, admitting: Entry): readonly Disguise[] {
   const found: Disguise[] = [(request) => ({ ...request, identity: {} })]
-  for (const policy of authenticationsBeyond(refusing, admitting)) {
+  for (const policy of authenticationsBeyond(denying, admitting)) {
     const { location } = policy.value as Partial<JwtAuthentication>
     if (location?.kind === 'header') {
       const { name, prefix } = location

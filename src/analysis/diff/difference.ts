@@ -5,7 +5,7 @@ export interface Verdict {
   readonly isAdmitted: boolean
   readonly route: string
   readonly reason: string
-  /** No rule refuses it, but the response is an error, or nothing is there that could serve it. */
+  /** No rule rejects it, but the response is an error, or nothing is there that could serve it. */
   readonly isUnserved?: true
 }
 

@@ -28,7 +28,7 @@ const PARTS: readonly Part[] = ['tool', 'prompt', 'resource']
 const MAX_TOOLS = 64
 
 /**
- * Which calls of tools, prompts and resources of MCP servers a change newly admits or refuses. Said
+ * Which calls of tools, prompts and resources of MCP servers a change newly admits or rejects. Said
  * of backends that have the same servers in both: what else differs is for others to say.
  */
 export function compareMessages(

@@ -62,7 +62,7 @@ const REASONS: Readonly<Record<Opening, string>> = {
   V2: 'the connection begins with a version 2 PROXY header, which is not accepted here',
 }
 
-export function refusedOpening(opening: Opening): Verdict {
+export function deniedOpening(opening: Opening): Verdict {
   return { isAdmitted: false, route: '', reason: REASONS[opening] }
 }
 

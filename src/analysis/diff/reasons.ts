@@ -83,7 +83,7 @@ const TOO_MANY = 'there are too many conditions to analyze together'
 export function insteadText(
   { method, path, host }: { readonly method: string; readonly path: string; readonly host: string },
   route: string,
-  refusing: Verdict | undefined,
+  denying: Verdict | undefined,
   admitting: Verdict | undefined,
 ): string {
   const what = `no example was found: ${method} ${path} on ${host}`
@@ -92,5 +92,5 @@ export function insteadText(
   }
   if (admitting?.isAdmitted !== true)
     return `${what} is decided by ${admitting?.reason ?? 'nothing'}`
-  return `${what} is ${refusing?.reason ?? 'not decided'} on both sides`
+  return `${what} is ${denying?.reason ?? 'not decided'} on both sides`
 }

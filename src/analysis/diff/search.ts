@@ -6,7 +6,7 @@ import { NOT_TRUE } from '../symbolic/outcome.ts'
 import { solve } from '../symbolic/solve.ts'
 import { type Mode, Space } from '../symbolic/space.ts'
 import { worldOf } from '../symbolic/world.ts'
-import { admits, learnEntry, oneTokenForBoth, refusals, takes, unserved } from './admission.ts'
+import { admits, denials, learnEntry, oneTokenForBoth, takes, unserved } from './admission.ts'
 import {
   certificateAxioms,
   learnCertificate,
@@ -29,13 +29,13 @@ import {
 } from './entries.ts'
 import { type ExampleRequest, exampleOf } from './example.ts'
 import {
+  deniedOpening,
   isOpenedAlike,
   type Opening,
   OTHER_STREAM_OPENINGS,
   onSharedOpening,
   openedBy,
   openingsBeyond,
-  refusedOpening,
   shareOpening,
   UNSHOWN_OPENING,
   withOpening,
@@ -57,7 +57,7 @@ const MAX_TRIES = 12
 
 export interface Found {
   readonly example: ExampleRequest
-  readonly refusing: Verdict
+  readonly denying: Verdict
   readonly admitting: Verdict
 }
 
@@ -69,13 +69,13 @@ export interface Sides {
 }
 
 export interface Searched {
-  /** For each reason why the other one refuses. */
+  /** For each reason why the other one rejects. */
   readonly examples: readonly Found[]
   /** Why there may be more. */
   readonly untold?: string
 }
 
-/** Requests that the entry admits and the other one refuses; without any it is proven so. */
+/** Requests that the entry admits and the other one rejects; without any it is proven so. */
 export function search(entry: Entry, written: Entry | 'none', sides: Sides): Searched {
   const other = written === 'none' ? written : placedApart(aligned(written, entry), entry)
   if (other === 'none' || isOpenedAlike(entry, other)) return searchShared(entry, other, sides)
@@ -101,9 +101,9 @@ function searchOpening(entry: Entry, opening: Opening, sides: Sides): Searched {
   const own = openedBy(entry, opening)
   const { given, facts } = ask(own, 'none', sides, 'proof')
   if (solve(given).kind === 'impossible') return { examples: [] }
-  const refusing: Sides = { ...sides, decideFrom: () => refusedOpening(opening) }
+  const denying: Sides = { ...sides, decideFrom: () => deniedOpening(opening) }
   const wanted = ask(own, 'none', sides, 'search').given
-  const { found } = example(wanted, own, facts, refusing, 'none', (request) =>
+  const { found } = example(wanted, own, facts, denying, 'none', (request) =>
     withOpening(request, opening),
   )
   return found === undefined ? { examples: [], untold: UNSHOWN_OPENING } : { examples: [found] }
@@ -128,7 +128,7 @@ function searchShared(entry: Entry, other: Entry | 'none', sides: Sides): Search
   if (credentials === undefined || !mayMeet) return byRules
   const { given } = ask(entry, other, sides, 'search')
   const { examples } = byRules
-  const isShown = ({ refusing }: Found) => refusing.reason.startsWith('401')
+  const isShown = ({ denying }: Found) => denying.reason.startsWith('401')
   if (examples.some(isShown)) return byRules
   for (const disguise of disguises(other, entry)) {
     const { found } = example(given, entry, proof.facts, sides, other, disguise)
@@ -180,16 +180,16 @@ export function example(
     const made = disguise(onSharedOpening(plain, entry, other))
     const known = withKnownKey(made, other === 'none' ? [entry] : [entry, other])
     const request = known ?? made
-    const { refusing, admitting } = judge(request, entry, other, sides)
+    const { denying, admitting } = judge(request, entry, other, sides)
     const isShown =
       known !== undefined &&
-      refusing?.isAdmitted === false &&
+      denying?.isAdmitted === false &&
       admitting?.isAdmitted === true &&
       (Object.keys(request.identity).length === 0 || takesOneOfEach(entry)) &&
       // Both were asked about the whole of it: it is shown for this route only if that takes it.
       (entry.match === undefined || admitting.route === entry.route)
-    if (isShown) return { found: { example: request, refusing, admitting } }
-    instead = insteadText(request, entry.route, refusing, admitting)
+    if (isShown) return { found: { example: request, denying, admitting } }
+    instead = insteadText(request, entry.route, denying, admitting)
     // Something else took it: look for another one that differs in something.
     avoided.push(
       any(
@@ -216,15 +216,15 @@ function judge(
     const listener = isThere ? doorFor(ways, port, nameIn(request.host)) : entry.listener
     return { ...request, listener: listener ?? entry.listener }
   }
-  // Of several backends by chance, the one that refuses it; of providers, all, as one is enough.
+  // Of several backends by chance, the one that rejects it; of providers, all, as one is enough.
   const { backend = undefined, provider = undefined } = other === 'none' ? {} : other
   const isSame = provider === entry.provider
   const there = other === 'none' ? {} : { backend, provider: isSame ? provider : undefined }
-  const refusing = decide.decideFrom({ ...at(from), ...there })
-  return { refusing, admitting: decide.decideTo(at(to)) }
+  const denying = decide.decideFrom({ ...at(from), ...there })
+  return { denying, admitting: decide.decideTo(at(to)) }
 }
 
-/** The entry takes and admits it; and the ways in which the other one refuses it. */
+/** The entry takes and admits it; and the ways in which the other one rejects it. */
 export function ask(entry: Entry, other: Entry | 'none', { from, to }: Sides, mode: Mode) {
   const entries = other === 'none' ? [entry] : [entry, other]
   const facts = withCertificateOf(factsOf(entries), entry)
@@ -241,7 +241,7 @@ export function ask(entry: Entry, other: Entry | 'none', { from, to }: Sides, mo
     given.push(takes(space, other), ...rivals[1].map(missed))
     given.push(...oneTokenForBoth(space, entry, other))
   }
-  const ways = other === 'none' ? [all(none.map(missed))] : refusedBy(space, other)
+  const ways = other === 'none' ? [all(none.map(missed))] : deniedBy(space, other)
   const conditions = [...none, ...rivals.flat(), ...entries.flatMap(({ match }) => match ?? [])]
   return {
     given: [...given, ...certificateAxioms(space, entries), ...space.axioms],
@@ -252,8 +252,8 @@ export function ask(entry: Entry, other: Entry | 'none', { from, to }: Sides, mo
   }
 }
 
-function refusedBy(space: Space, other: Entry): readonly Formula[] {
-  return [...refusals(space, other), ...unserved(space, other)]
+function deniedBy(space: Space, other: Entry): readonly Formula[] {
+  return [...denials(space, other), ...unserved(space, other)]
 }
 
 /** Of both sides only what both know: what one of them takes for granted is for it to ask. */

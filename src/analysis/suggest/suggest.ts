@@ -112,7 +112,7 @@ export function suggest(
           wouldDeny:
             ++examples > MAX_EXAMPLES
               ? []
-              : refusedAt(deps.compare(model, withRules(model, route, [rule])), name),
+              : deniedAt(deps.compare(model, withRules(model, route, [rule])), name),
         }
       }),
     })
@@ -202,9 +202,9 @@ function outcomeOf(
 ): { readonly notKnown: number } | undefined {
   const kept = tried(rules, admitted)
   if (kept.unchanged !== admitted.length) return undefined
-  const refused = tried(rules, denied)
-  if (refused.changed.length > 0) return undefined
-  return { notKnown: refused.requests - refused.unchanged }
+  const newlyDenied = tried(rules, denied)
+  if (newlyDenied.changed.length > 0) return undefined
+  return { notKnown: newlyDenied.requests - newlyDenied.unchanged }
 }
 
 function replayed(
@@ -263,7 +263,7 @@ function withRules(model: Model, route: Route, rules: readonly Drafted[]): Model
   return { ...model, routes: model.routes.map((one) => (one === route ? changed : one)) }
 }
 
-function refusedAt({ differences }: SemanticDiff, route: string): readonly ExampleRequest[] {
+function deniedAt({ differences }: SemanticDiff, route: string): readonly ExampleRequest[] {
   return differences
     .filter((one) => one.kind === 'refused' && one.route === route)
     .slice(0, 2)

@@ -3,11 +3,11 @@ import { children, type Term } from './term.ts'
 /** A list that the request brings is taken to have this many elements. */
 const UNKNOWN_LENGTH = 256
 
-/** More turns than this are refused when the expression is loaded. */
+/** More turns than this are rejected when the expression is loaded. */
 export const MAX_COST = 4_000_000
 
 /**
- * About how many steps the expression takes at worst: loops multiply. An estimate to refuse what
+ * About how many steps the expression takes at worst: loops multiply. An estimate to reject what
  * is hopeless at load; the run-time budget (values/fuel.ts) is what holds.
  */
 export function costOf(term: Term): number {

@@ -97,7 +97,7 @@ describe('regexReplace', () => {
     assert.equal(failure.reason, 'invalid regular expression')
   })
 
-  it('refuses to grow beyond the largest string', () => {
+  it('rejects to grow beyond the largest string', () => {
     const half = 'a'.repeat(LARGEST_STRING / 2)
     assert.equal(call('regexReplace', half, 'a{5}', '$0'.repeat(LARGEST_STRING / 2)), undefined)
     assert.equal(call('regexReplace', 'ab'.repeat(1000), '.*', '$0'.repeat(1000)), undefined)

@@ -41,7 +41,7 @@ export function divideInts(a: Int, b: Int): Int | undefined {
 export function moduloInts(a: Int, b: Int): Int | undefined {
   if (b === 0) return fail('modulus by zero')
   if (typeof a === 'number' && typeof b === 'number') return (a % b) + 0
-  // cel-go refuses -2^63 % -1 with its division, which overflows.
+  // cel-go rejects -2^63 % -1 with its division, which overflows.
   if (b === -1 && a === -(2n ** 63n)) return fail('integer overflow')
   return int(BigInt(a) % BigInt(b))
 }

@@ -48,7 +48,7 @@ function readBytes(bytes: Uint8Array): Value | undefined {
 
 function readDocument(text: string, { reading, maxJsonSize }: Ledger): Document<Value> {
   if (text.length > maxJsonSize) return failed('JSON is too long', text.length, true)
-  const value = readJson(text, { duplicates: 'refuse', allowance: reading })
+  const value = readJson(text, { duplicates: 'reject', allowance: reading })
   if (value !== undefined) return { value, reason: '', detail: undefined, isOverBound: false }
   // Others read what is not read here: names twice, what is deep or long.
   return failed(failure.reason, failure.detail, failure.reason !== INVALID_JSON)

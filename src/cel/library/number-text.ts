@@ -2,7 +2,7 @@ import { fail } from '../values/failure.ts'
 import { type Double, double, type Int, int, type Uint, uint } from '../values/number.ts'
 
 // Numbers in text, by the rules of Go's strconv, which cel-spec's tests follow. Hexadecimal
-// floats and underscores, which Go takes for doubles, are refused: they are no CEL.
+// floats and underscores, which Go takes for doubles, are rejected: they are no CEL.
 
 const SIGNED = /^[+-]?[0-9]+$/
 const UNSIGNED = /^[0-9]+$/

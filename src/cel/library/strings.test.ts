@@ -164,7 +164,7 @@ describe('strings that would grow without limit', () => {
     ['format of a list', () => call('format', '%s', [new Array(1000).fill(long)])],
     ['format as hex', () => call('format', '%x', [long])],
   ] as const) {
-    it(`are refused by ${what}`, () => {
+    it(`are rejected by ${what}`, () => {
       assert.equal(grow(), undefined)
       assert.match(failure.reason, /too long/)
     })

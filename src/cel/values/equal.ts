@@ -23,7 +23,7 @@ export function equals(a: Value, b: Value): boolean {
   return equalsAt(a, b, 0)
 }
 
-// Deeper values are made by nobody in good faith (readJson refuses them): they differ.
+// Deeper values are made by nobody in good faith (readJson rejects them): they differ.
 const DEEPEST = 500
 
 function equalsAt(a: Value, b: Value, depth: number): boolean {

@@ -67,7 +67,7 @@ describe('parseIp', () => {
     ['IPv4 with a leading zero', '::01.2.3.4'],
     ['a very long text', '1'.repeat(1_000_000)],
   ] as const) {
-    it(`refuses ${why}`, () => assert.equal(parseIp(text), undefined))
+    it(`rejects ${why}`, () => assert.equal(parseIp(text), undefined))
   }
 
   it('equals a plain reading with BigInt on any text', () => {
@@ -146,7 +146,7 @@ describe('parseCidr', () => {
     '::ffff:10.0.0.0/104',
     '2001:db8::/٣٢',
   ]) {
-    it(`refuses ${JSON.stringify(text)}`, () => assert.equal(parseCidr(text), undefined))
+    it(`rejects ${JSON.stringify(text)}`, () => assert.equal(parseCidr(text), undefined))
   }
 
   it('contains what a plain test of the first bits says', () => {

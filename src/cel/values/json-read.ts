@@ -7,10 +7,10 @@ import type { Value } from './value.ts'
 
 export interface JsonReadOptions {
   /**
-   * `refuse`: an object that names a member twice is an error. Without it the last one counts, as
+   * `reject`: an object that names a member twice is an error. Without it the last one counts, as
    * in JSON.parse; but whoever signed or checked the text elsewhere may have read the first.
    */
-  readonly duplicates?: 'refuse'
+  readonly duplicates?: 'reject'
   /** What reading may cost, and costs: for a text that a client wrote. Without it there is no end. */
   readonly allowance?: Allowance
   /** What was found out about the text, for whoever reads it once more in another way. */
@@ -53,7 +53,7 @@ export function readJson(text: string, options: JsonReadOptions = {}): Value | u
   if (survey.mayHoldHalfPairs || !text.isWellFormed()) {
     if (!isWellFormed(value)) return fail('ambiguous JSON', 'unpaired surrogate')
   }
-  if (options.duplicates === 'refuse' && countMembers(value) !== survey.members) {
+  if (options.duplicates === 'reject' && countMembers(value) !== survey.members) {
     return fail('ambiguous JSON', 'duplicate member name')
   }
   return value

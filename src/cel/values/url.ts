@@ -62,7 +62,7 @@ const BAD_ESCAPE = /%(?![0-9A-Fa-f]{2})/
 
 /**
  * What Kubernetes takes for a URL, which is what Go's `ParseRequestURI` and `Parse` both take: a
- * scheme and what it names, or an absolute path. Hosts that are no UTF-8 once decoded are refused.
+ * scheme and what it names, or an absolute path. Hosts that are no UTF-8 once decoded are rejected.
  */
 export function parseUrl(text: string): Url | undefined {
   if (!afford(50 + text.length)) return undefined

@@ -15,7 +15,7 @@ export interface Covered {
 }
 
 /**
- * Which rules decided something: a Deny that matched, a Require that refused, an Allow that
+ * Which rules decided something: a Deny that matched, a Require that rejected, an Allow that
  * admitted. A rule that never did could be taken away without a case that notices.
  */
 export function coverageOf(model: Model, records: readonly DecisionRecord[]): readonly Covered[] {

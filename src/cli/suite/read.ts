@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type * as z from 'zod'
 import type { Invariant } from '../../analysis/invariants/suppose.ts'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
-import { hasErrors, type Result, refusal, success } from '../../diagnostics/result.ts'
+import { hasErrors, type Result, rejection, success } from '../../diagnostics/result.ts'
 import { sentenceOf } from '../../diagnostics/system-error.ts'
 import { checkExpression } from '../../policies/schema.ts'
 import type { Document } from '../../sources/file/document.ts'
@@ -19,7 +19,7 @@ export function readSuite(file: string): Result<Suite> {
   } catch (error) {
     const message = `cannot read the file: ${sentenceOf(error)}`
     const origin = { kind: 'file', file, line: 1, column: 1 } as const
-    return refusal([{ code: 'PC0601', severity: 'error', message, origin }])
+    return rejection([{ code: 'PC0601', severity: 'error', message, origin }])
   }
   return parseSuite(text, file)
 }
@@ -28,11 +28,11 @@ export function parseSuite(text: string, file: string): Result<Suite> {
   // Variables are those of the configuration, which is read by itself: here a dollar is one.
   const read = readDocument(text, { file, environment: undefined, how: 'whole' })
   const { value: document } = read
-  if (document === undefined) return refusal(read.diagnostics.map(as('PC0601')))
+  if (document === undefined) return rejection(read.diagnostics.map(as('PC0601')))
   const parsed = suiteSchema.safeParse(document.value)
   if (parsed.success) return readInvariants(document, parsed.data)
   const context = { node: SectionNode.of(document), schema: suiteSchema }
-  return refusal(diagnoseIssues(parsed.error.issues, context).map(as('PC0602')))
+  return rejection(diagnoseIssues(parsed.error.issues, context).map(as('PC0602')))
 }
 
 /** Invariants with their places; their expressions read what rules of a backend can read. */
@@ -50,7 +50,7 @@ function readInvariants(document: Document, suite: z.output<typeof suiteSchema>)
     }
     return { ...rest, when, admitted: condition, origin: node.origin }
   })
-  if (hasErrors(wrong)) return refusal(wrong)
+  if (hasErrors(wrong)) return rejection(wrong)
   // That a condition is constant is no mistake here: `false` is how to say that nothing is admitted.
   return success(
     { ...suite, invariants },

@@ -7,8 +7,8 @@ import {
   type ListenerStatus,
   type ObjectStatus,
   OK,
-  type Refusal,
-  refuse,
+  type Rejection,
+  reject,
   type Verdict,
 } from '../translate/conditions.ts'
 
@@ -48,7 +48,7 @@ function gateway(status: ObjectStatus, { proxiesOf, sinceAt }: LiveState): Objec
   const since = sinceAt(key)
   const accepted = conditions.find(({ type }) => type === 'Accepted')
   const verdict =
-    accepted?.status === 'True' ? served(proxies, since) : refuse('Invalid', notAccepted(proxies))
+    accepted?.status === 'True' ? served(proxies, since) : reject('Invalid', notAccepted(proxies))
   const message =
     proxies === undefined || since === undefined
       ? ''
@@ -69,7 +69,7 @@ function listenerSet(status: ObjectStatus, { proxiesOf, sinceAt }: LiveState): O
   const verdict =
     own?.status === 'True'
       ? served(proxiesOf(key), sinceAt(key))
-      : refuse('Pending', own?.message ?? '')
+      : reject('Pending', own?.message ?? '')
   if (verdict.ok) return status
   return {
     ...status,
@@ -79,13 +79,13 @@ function listenerSet(status: ObjectStatus, { proxiesOf, sinceAt }: LiveState): O
 }
 
 /** No proxy, no listener; what is wrong with one anyway is still said. */
-function notYet(listener: ListenerStatus, why: Refusal): ListenerStatus {
+function notYet(listener: ListenerStatus, why: Rejection): ListenerStatus {
   return { ...listener, conditions: listener.conditions.map((one) => pending(one, why)) }
 }
 
-function pending(condition: Condition, { message }: Refusal): Condition {
+function pending(condition: Condition, { message }: Rejection): Condition {
   return condition.type === 'Programmed' && condition.status === 'True'
-    ? conditionOf('Programmed', refuse('Pending', message))
+    ? conditionOf('Programmed', reject('Pending', message))
     : condition
 }
 
@@ -116,7 +116,7 @@ const MAX_REJECTIONS = 10
 
 function served(proxies: Proxies | undefined, since: Since | undefined): Verdict {
   if (proxies === undefined || since === undefined) {
-    return refuse('Pending', 'not translated yet')
+    return reject('Pending', 'not translated yet')
   }
   const { states, deployment } = proxies
   const [failure] = deployment.failures
@@ -125,12 +125,12 @@ function served(proxies: Proxies | undefined, since: Since | undefined): Verdict
   const isServed = doneOf(proxies, since) > 0
   // Replicas tell of their proxies a little later, but none is ready without a configuration.
   if (isReachable && (isServed || (states.length === 0 && deployment.isReady))) return OK
-  if (failure !== undefined) return refuse('NoResources', `cannot deploy the proxies: ${failure}`)
+  if (failure !== undefined) return reject('NoResources', `cannot deploy the proxies: ${failure}`)
   if (missing.length > 0) {
-    return refuse('AddressNotUsable', `the Service has not been assigned ${missing.join(', ')}`)
+    return reject('AddressNotUsable', `the Service has not been assigned ${missing.join(', ')}`)
   }
-  if (!isReachable) return refuse('AddressNotAssigned', 'the Service has no address yet')
-  return refuse('Pending', countOf(proxies, since))
+  if (!isReachable) return reject('AddressNotAssigned', 'the Service has no address yet')
+  return reject('Pending', countOf(proxies, since))
 }
 
 /** Those that have applied anything yet: the others serve nothing. */
@@ -189,10 +189,10 @@ function healthOf(
 ): Verdict {
   const accepted = conditions.find(({ type }) => type === 'Accepted')
   if (accepted?.status === 'False') {
-    return refuse('Invalid', `all requests that it guards are denied: ${accepted.message}`)
+    return reject('Invalid', `all requests that it guards are denied: ${accepted.message}`)
   }
   if (findings.length === 0) return OK
-  return refuse('NeverMatches', renderStatus(findings, { object: title }))
+  return reject('NeverMatches', renderStatus(findings, { object: title }))
 }
 
 function programmed(
@@ -201,7 +201,7 @@ function programmed(
   since: Since | undefined,
 ): Condition {
   if (proxies === undefined || since === undefined) {
-    return conditionOf('Programmed', refuse('Pending', 'not delivered yet'))
+    return conditionOf('Programmed', reject('Pending', 'not delivered yet'))
   }
   const rejected = proxies.states.flatMap(({ outcome }) => {
     const all = outcome?.rejections.flatMap(({ diagnostics }) => diagnostics) ?? []
@@ -210,7 +210,7 @@ function programmed(
   if (rejected.length > 0) {
     const [first] = rejected
     const message = renderStatus(first === undefined ? [] : [first], { object: title })
-    return conditionOf('Programmed', refuse('Rejected', `a proxy rejects it: ${message}`))
+    return conditionOf('Programmed', reject('Rejected', `a proxy rejects it: ${message}`))
   }
   return conditionOf('Programmed', served(proxies, since), 'Programmed', shareOf(proxies, since))
 }

@@ -9,9 +9,9 @@ import { readAuthorities } from './certificates.ts'
 import {
   type Condition,
   conditionOf,
-  firstRefusal,
+  firstRejection,
   OK,
-  refuse,
+  reject,
   type Verdict,
 } from './conditions.ts'
 import type { Effects } from './effects.ts'
@@ -107,9 +107,9 @@ export class BackendTlsPolicies {
     const winner = this.#losers.get(policy)
     const { verdict, resolved } = this.#authorities(policy)
     const conflict: Verdict =
-      winner === undefined ? OK : refuse('Conflicted', `${winner} is older and has the same target`)
+      winner === undefined ? OK : reject('Conflicted', `${winner} is older and has the same target`)
     return [
-      conditionOf('Accepted', firstRefusal([conflict, verdict])),
+      conditionOf('Accepted', firstRejection([conflict, verdict])),
       conditionOf('ResolvedRefs', resolved),
     ]
   }
@@ -137,17 +137,17 @@ export class BackendTlsPolicies {
     const { caCertificateRefs, wellKnownCACertificates } = policy.value.spec.validation
     if (caCertificateRefs.length === 0) {
       if (wellKnownCACertificates === 'System') return { verdict: OK, resolved: OK }
-      const verdict = refuse('Invalid', 'wellKnownCACertificates must be `System`')
+      const verdict = reject('Invalid', 'wellKnownCACertificates must be `System`')
       return { verdict, resolved: OK }
     }
     const from = { group: GATEWAY_API, kind: 'BackendTLSPolicy', namespace: policy.namespace }
     const reasons = { invalid: 'InvalidCACertificateRef', kind: 'InvalidKind' }
     const all = caCertificateRefs.map((ref) => readAuthorities(this.#view, from, ref, reasons))
     const texts = all.flatMap((one) => (one.ok ? [one.text] : []))
-    const resolved = firstRefusal(all)
+    const resolved = firstRejection(all)
     if (texts.length > 0) return { verdict: OK, resolved, roots: texts.join('\n') }
     const message = resolved.ok ? '' : resolved.message
-    return { verdict: refuse('NoValidCACertificate', message), resolved }
+    return { verdict: reject('NoValidCACertificate', message), resolved }
   }
 }
 

@@ -9,9 +9,9 @@ export interface Condition {
 }
 
 /** Whether something holds, and in the words of the Gateway API why not. */
-export type Verdict = { readonly ok: true } | Refusal
+export type Verdict = { readonly ok: true } | Rejection
 
-export interface Refusal {
+export interface Rejection {
   readonly ok: false
   readonly reason: string
   readonly message: string
@@ -19,7 +19,7 @@ export interface Refusal {
 
 export const OK: Verdict = { ok: true }
 
-export function refuse(reason: string, message: string): Refusal {
+export function reject(reason: string, message: string): Rejection {
   return { ok: false, reason, message }
 }
 
@@ -36,7 +36,7 @@ export function conditionOf(
 }
 
 /** The first that does not hold. */
-export function firstRefusal(verdicts: readonly Verdict[]): Verdict {
+export function firstRejection(verdicts: readonly Verdict[]): Verdict {
   return verdicts.find((verdict) => !verdict.ok) ?? OK
 }
 

@@ -1,7 +1,7 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { Attached, Level, Section } from '../../model/policy.ts'
 import type { Filter, Mirror, PathModifier, Redirect } from '../resources/routes.ts'
-import { type Refusal, refuse, type Verdict } from './conditions.ts'
+import { type Rejection, reject, type Verdict } from './conditions.ts'
 import { readOne } from './policy-section.ts'
 import type { Read } from './view.ts'
 
@@ -24,7 +24,7 @@ export interface ReadFilters {
   readonly policies: readonly Attached[]
   readonly verdicts: readonly Verdict[]
   /** Why the rule cannot be served as it is written. */
-  readonly problem: Refusal | undefined
+  readonly problem: Rejection | undefined
   readonly diagnostics: readonly Diagnostic[]
 }
 
@@ -43,14 +43,14 @@ export function readFilters(
     const one = readOne(context, { kind, field: at, value }, context)
     diagnostics.push(...one.diagnostics)
     if (one.policy.state === 'invalid') {
-      problem ??= refuse('UnsupportedValue', one.diagnostics[0]?.message ?? 'it is invalid')
+      problem ??= reject('UnsupportedValue', one.diagnostics[0]?.message ?? 'it is invalid')
     }
     policies.push(one.policy)
   }
   for (const [index, filter] of filters.entries()) {
     const at = `${field}[${index}]`
     if (!context.types.includes(filter.type)) {
-      problem ??= refuse('UnsupportedValue', `filter ${filter.type} is not supported here`)
+      problem ??= reject('UnsupportedValue', `filter ${filter.type} is not supported here`)
       continue
     }
     switch (filter.type) {
@@ -107,17 +107,17 @@ export function readFilters(
 }
 
 /** HTTPRouteFilter: a request is either sent elsewhere or rewritten, and each only once. */
-function incompatible(filters: readonly Filter[]): Refusal | undefined {
+function incompatible(filters: readonly Filter[]): Rejection | undefined {
   const types = filters.map(({ type }) => type)
   if (types.includes('RequestRedirect') && types.includes('URLRewrite')) {
-    return refuse('IncompatibleFilters', 'RequestRedirect and URLRewrite are mutually exclusive')
+    return reject('IncompatibleFilters', 'RequestRedirect and URLRewrite are mutually exclusive')
   }
   const twice = types.find(
     (type, index) => type !== 'RequestMirror' && types.indexOf(type) !== index,
   )
   return twice === undefined
     ? undefined
-    : refuse('IncompatibleFilters', `duplicate filter ${twice}`)
+    : reject('IncompatibleFilters', `duplicate filter ${twice}`)
 }
 
 function redirectOf({ scheme, hostname, port, path, statusCode }: Redirect = { statusCode: 302 }) {

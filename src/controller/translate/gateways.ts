@@ -10,7 +10,7 @@ import {
 import { GATEWAY_API, PORTCULLIS } from '../resources/metadata.ts'
 import { proxyParameters } from '../resources/proxy.ts'
 import { readCertificate } from './certificates.ts'
-import { firstRefusal, OK, refuse, type Verdict } from './conditions.ts'
+import { firstRejection, OK, reject, type Verdict } from './conditions.ts'
 import { type Frontend, frontendOf } from './frontend-tls.ts'
 import {
   isNamespaceAllowed,
@@ -99,11 +99,11 @@ function draftGateway(
     const { namespaces } = read.value.spec.allowedListeners
     const isAllowed = isNamespaceAllowed(view, namespaces, read.namespace, set.namespace)
     const message = `Gateway ${read.key} does not allow ListenerSets from namespace ${set.namespace}`
-    const verdict = isAllowed ? OK : refuse('NotAllowed', message)
+    const verdict = isAllowed ? OK : reject('NotAllowed', message)
     const parent: Verdict = accepted.ok
       ? OK
-      : refuse('ParentNotAccepted', `Gateway ${read.key} is not accepted`)
-    return { read: set, accepted: firstRefusal([verdict, parent]) }
+      : reject('ParentNotAccepted', `Gateway ${read.key} is not accepted`)
+    return { read: set, accepted: firstRejection([verdict, parent]) }
   })
   const allowed = drafts.filter((draft) => draft.accepted.ok)
   const listeners = settleConflicts([
@@ -140,7 +140,7 @@ export function partLevel(view: ClusterView, key: string): 'backend' | 'provider
 function setVerdict({ read, accepted }: SetDraft, listeners: readonly PlacedListener[]): Verdict {
   if (!accepted.ok) return accepted
   const own = listeners.filter(({ owner }) => owner === read)
-  return own.some(isServed) ? OK : refuse('ListenersNotValid', 'none of its listeners is valid')
+  return own.some(isServed) ? OK : reject('ListenersNotValid', 'none of its listeners is valid')
 }
 
 function acceptance(deps: GatewayDeps, { value, namespace }: Read<GatewayObject>): Verdict {
@@ -151,7 +151,7 @@ function acceptance(deps: GatewayDeps, { value, namespace }: Read<GatewayObject>
       `the controller is not permitted to deploy proxies in namespace ${namespace}: ` +
       `rbac.gatewayNamespaces lists ${gatewayNamespaces.join(', ')}; ` +
       'existing proxies there no longer receive changes; delete them'
-    return refuse('Invalid', message)
+    return reject('Invalid', message)
   }
   const ref = infrastructure?.parametersRef
   if (ref !== undefined) {
@@ -159,12 +159,12 @@ function acceptance(deps: GatewayDeps, { value, namespace }: Read<GatewayObject>
     const found = isKnown && view.get('ProxyParameters', proxyParameters, namespace, ref.name)
     if (!found) {
       const message = `${ref.kind} ${namespace}/${ref.name} of \`${ref.group}\` not found`
-      return refuse('InvalidParameters', message)
+      return reject('InvalidParameters', message)
     }
   }
   const odd = addresses.find(({ type }) => type !== 'IPAddress' && type !== 'Hostname')
   if (odd !== undefined) {
-    return refuse('UnsupportedAddress', `addresses of type ${odd.type} are not supported`)
+    return reject('UnsupportedAddress', `addresses of type ${odd.type} are not supported`)
   }
   return OK
 }

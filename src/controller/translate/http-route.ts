@@ -10,7 +10,7 @@ import type {
   HttpRule,
   ValueMatchSpec,
 } from '../resources/routes.ts'
-import { type Refusal, refuse } from './conditions.ts'
+import { type Rejection, reject } from './conditions.ts'
 import { readOne } from './policy-section.ts'
 import {
   modelName,
@@ -54,7 +54,7 @@ export function readGrpcRoute(context: RouteContext, read: Read<GrpcRouteObject>
 function httpRule(read: Read, rule: HttpRule, index: number): RuleDraft {
   const field = `spec.rules[${index}]`
   const more: Attached[] = []
-  let problem: Refusal | undefined
+  let problem: Rejection | undefined
   const add = (kind: string, value: object, at: string) => {
     const place = {
       section: 'traffic',
@@ -63,19 +63,19 @@ function httpRule(read: Read, rule: HttpRule, index: number): RuleDraft {
     } as const
     const one = readOne({ read }, { kind, field: `${field}.${at}`, value }, place)
     if (one.policy.state === 'invalid') {
-      problem ??= refuse('UnsupportedValue', `${at}: ${one.diagnostics[0]?.message ?? ''}`)
+      problem ??= reject('UnsupportedValue', `${at}: ${one.diagnostics[0]?.message ?? ''}`)
     }
     more.push(one.policy)
   }
   if (rule.timeouts !== undefined) add('timeout', rule.timeouts, 'timeouts')
   if (rule.retry !== undefined) add('retry', rule.retry, 'retry')
   if (rule.sessionPersistence !== undefined) {
-    problem ??= refuse('UnsupportedValue', 'sessionPersistence is not supported')
+    problem ??= reject('UnsupportedValue', 'sessionPersistence is not supported')
   }
   const { name, filters, backendRefs } = rule
   const redirects = filters.some(({ type }) => type === 'RequestRedirect')
   if (redirects && backendRefs.length > 0) {
-    problem ??= refuse('IncompatibleFilters', 'a redirect cannot have backendRefs')
+    problem ??= reject('IncompatibleFilters', 'a redirect cannot have backendRefs')
   }
   const prefixed = filters.find(
     ({ requestRedirect, urlRewrite }) =>
@@ -83,7 +83,7 @@ function httpRule(read: Read, rule: HttpRule, index: number): RuleDraft {
   )
   const isPrefix = rule.matches.every(({ path }) => path.type === 'PathPrefix')
   if (prefixed !== undefined && !isPrefix) {
-    problem ??= refuse('IncompatibleFilters', 'ReplacePrefixMatch requires PathPrefix matches')
+    problem ??= reject('IncompatibleFilters', 'ReplacePrefixMatch requires PathPrefix matches')
   }
   const matched = matchesOf(rule.matches, httpMatch)
   problem ??= matched.problem
@@ -97,11 +97,11 @@ function grpcRule(read: Read, rule: GrpcRule, index: number): RuleDraft {
   const http2 = { kind: 'http', field: `spec.rules[${index}]`, value: { version: 'HTTP2' } }
   const more = [readOne({ read }, http2, place).policy]
   const { matches, problem } = matchesOf(rule.matches, grpcMatch)
-  const refused =
+  const rejected =
     sessionPersistence === undefined
       ? problem
-      : refuse('UnsupportedValue', 'sessionPersistence is not supported')
-  return { name, matches, filters, backendRefs, more, problem: refused }
+      : reject('UnsupportedValue', 'sessionPersistence is not supported')
+  return { name, matches, filters, backendRefs, more, problem: rejected }
 }
 
 function policyOf(read: Read, rule: { readonly name?: string | undefined }, index: number): string {
@@ -112,11 +112,11 @@ const EVERYTHING: Match = { path: { kind: 'prefix', value: '/' }, headers: [], q
 
 interface ReadMatches {
   readonly matches: readonly Match[]
-  readonly problem: Refusal | undefined
+  readonly problem: Rejection | undefined
 }
 
 /** What was read of a part, or why it could not be. */
-type Part<T> = { readonly value: T } | Refusal
+type Part<T> = { readonly value: T } | Rejection
 
 /**
  * No match at all is a match of everything. A part that is not understood matches everything,
@@ -127,7 +127,7 @@ function matchesOf<T>(
   read: (spec: T, take: <P>(part: Part<P>, otherwise: P) => P) => Match,
 ): ReadMatches {
   if (specs.length === 0) return { matches: [EVERYTHING], problem: undefined }
-  let problem: Refusal | undefined
+  let problem: Rejection | undefined
   const take = <P>(part: Part<P>, otherwise: P): P => {
     if ('value' in part) return part.value
     problem ??= part
@@ -152,13 +152,13 @@ function pathOf({ type, value }: HttpMatch['path']): Part<PathMatch> {
   if (type === 'RegularExpression') {
     return REGEX.safeParse(value).success
       ? { value: { kind: 'regex', value } }
-      : refuse('UnsupportedValue', `\`${value}\` is not a valid RE2 regular expression`)
+      : reject('UnsupportedValue', `\`${value}\` is not a valid RE2 regular expression`)
   }
   if (type !== 'Exact' && type !== 'PathPrefix') {
-    return refuse('UnsupportedValue', `path match type ${type} is not supported`)
+    return reject('UnsupportedValue', `path match type ${type} is not supported`)
   }
   const path = PATH.safeParse(value)
-  if (!path.success) return refuse('UnsupportedValue', `no request can have path \`${value}\``)
+  if (!path.success) return reject('UnsupportedValue', `no request can have path \`${value}\``)
   if (type === 'Exact') return { value: { kind: 'exact', value: path.data } }
   // `/a/` and `/a` have the same paths below them.
   return { value: { kind: 'prefix', value: path.data.replace(/(?<=.)\/+$/, '') } }
@@ -181,11 +181,11 @@ function valuesOf(
 function valueMatchOf({ type, value }: ValueMatchSpec, name: string): Part<ValueMatch | undefined> {
   if (type === 'Exact') return { value: { name, kind: 'exact', value } }
   if (type !== 'RegularExpression') {
-    return refuse('UnsupportedValue', `match type ${type} is not supported`)
+    return reject('UnsupportedValue', `match type ${type} is not supported`)
   }
   return REGEX.safeParse(value).success
     ? { value: { name, kind: 'regex', value } }
-    : refuse('UnsupportedValue', `\`${value}\` is not a valid RE2 regular expression`)
+    : reject('UnsupportedValue', `\`${value}\` is not a valid RE2 regular expression`)
 }
 
 /** `/service/method`: both, the one or the other. */
@@ -208,11 +208,11 @@ function grpcPath(match: GrpcMatch['method']): Part<PathMatch> {
     return { value: { kind: 'regex', value: `/[^/]+/${escaped}` } }
   }
   if (type !== 'RegularExpression') {
-    return refuse('UnsupportedValue', `method match type ${type} is not supported`)
+    return reject('UnsupportedValue', `method match type ${type} is not supported`)
   }
   const any = '[^/]+'
   const value = `/(?:${service === '' ? any : service})/(?:${method === '' ? any : method})`
   return REGEX.safeParse(value).success
     ? { value: { kind: 'regex', value } }
-    : refuse('UnsupportedValue', `\`${value}\` is not a valid RE2 regular expression`)
+    : reject('UnsupportedValue', `\`${value}\` is not a valid RE2 regular expression`)
 }

@@ -3,7 +3,7 @@ import type { Attached } from '../../model/policy.ts'
 import { type ServiceObject, service } from '../resources/cluster-objects.ts'
 import { type InferencePoolObject, pod } from '../resources/inference.ts'
 import type { BackendTlsPolicies } from './backend-tls.ts'
-import { refuse, type Verdict } from './conditions.ts'
+import { reject, type Verdict } from './conditions.ts'
 import type { Effects } from './effects.ts'
 import { cleartextHttp2, endpointsOf, isCleartextHttp2, type ServicePort } from './services.ts'
 import type { ClientMaterial } from './tls-value.ts'
@@ -22,7 +22,7 @@ export function pickerOf(
   { namespace, value }: Read<InferencePoolObject>,
 ): Picker | Exclude<Verdict, { readonly ok: true }> {
   const { group, kind, name, port: number } = value.spec.endpointPickerRef
-  const wrong = (message: string) => refuse('InvalidExtensionRef', message)
+  const wrong = (message: string) => reject('InvalidExtensionRef', message)
   if (group !== '' || kind !== 'Service') {
     return wrong(`an endpoint picker cannot be a ${kind} of \`${group}\``)
   }

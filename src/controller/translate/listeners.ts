@@ -3,7 +3,7 @@ import type { Certificate, ClientCertificates, Listener } from '../../model/gate
 import type { GatewayObject, ListenerSetObject, ListenerSpec } from '../resources/gateway.ts'
 import { GATEWAY_API, type LabelSelector, selects } from '../resources/metadata.ts'
 import { readCertificate } from './certificates.ts'
-import { firstRefusal, OK, type Refusal, refuse, type Verdict } from './conditions.ts'
+import { firstRejection, OK, type Rejection, reject, type Verdict } from './conditions.ts'
 import type { Frontend } from './frontend-tls.ts'
 import { type ClusterView, complaint, originOf, type Read } from './view.ts'
 
@@ -19,7 +19,7 @@ export interface PlacedListener {
   readonly supportedKinds: readonly RouteKind[]
   readonly accepted: Verdict
   readonly resolved: Verdict
-  readonly conflict: Refusal | undefined
+  readonly conflict: Rejection | undefined
   readonly hostname: string | undefined
   readonly certificates: readonly Certificate[]
   /** A certificate is assumed to be in the cluster. */
@@ -67,8 +67,8 @@ export function placeListeners(
       spec,
       name: `${prefix}${spec.name}`,
       supportedKinds: kinds.supported.map((kind) => ({ group: GATEWAY_API, kind })),
-      accepted: firstRefusal([acceptance(context, spec), clients.accepted]),
-      resolved: firstRefusal([kinds.verdict, certificates.verdict, clients.resolved]),
+      accepted: firstRejection([acceptance(context, spec), clients.accepted]),
+      resolved: firstRejection([kinds.verdict, certificates.verdict, clients.resolved]),
       conflict: undefined,
       hostname: hostname?.toLowerCase(),
       certificates: certificates.found,
@@ -82,20 +82,20 @@ function acceptance({ reservedPorts }: ListenerContext, spec: ListenerSpec): Ver
   const { protocol, tls, port } = spec
   if (routeKindsOf(spec).length === 0) {
     const known = 'available: HTTP, HTTPS, TLS, TCP'
-    return refuse('UnsupportedProtocol', `protocol ${protocol} is not supported; ${known}`)
+    return reject('UnsupportedProtocol', `protocol ${protocol} is not supported; ${known}`)
   }
   if (reservedPorts.has(port)) {
-    return refuse('PortUnavailable', `port ${port} is reserved for the proxy`)
+    return reject('PortUnavailable', `port ${port} is reserved for the proxy`)
   }
   if (protocol === 'HTTPS' && tls?.mode === 'Passthrough') {
-    return refuse(
+    return reject(
       'UnsupportedValue',
       'HTTPS is always terminated; use protocol TLS for passthrough',
     )
   }
   const [option] = Object.keys(tls?.options ?? {})
   if (option !== undefined) {
-    return refuse('UnsupportedValue', `TLS option \`${option}\` is not supported`)
+    return reject('UnsupportedValue', `TLS option \`${option}\` is not supported`)
   }
   return OK
 }
@@ -111,7 +111,7 @@ function kindsAllowed(spec: ListenerSpec) {
   const verdict =
     wrong === undefined
       ? OK
-      : refuse(
+      : reject(
           'InvalidRouteKinds',
           `a listener with protocol ${spec.protocol} does not support ${wrong.kind} of \`${wrong.group}\``,
         )
@@ -126,7 +126,7 @@ function certificatesOf(view: ClusterView, owner: ListenerOwner, { protocol, tls
   const refs = tls?.certificateRefs ?? []
   if (refs.length === 0) {
     const message = 'tls.certificateRefs is required because TLS is terminated'
-    return { found, verdict: refuse('InvalidCertificateRef', message), isAssumed }
+    return { found, verdict: reject('InvalidCertificateRef', message), isAssumed }
   }
   const from = { group: GATEWAY_API, kind: owner.kind, namespace: owner.namespace }
   const verdicts = refs.map((ref): Verdict => {
@@ -135,7 +135,7 @@ function certificatesOf(view: ClusterView, owner: ListenerOwner, { protocol, tls
     else if (read.ok) isAssumed = true
     return read
   })
-  return { found, verdict: firstRefusal(verdicts), isAssumed }
+  return { found, verdict: firstRejection(verdicts), isAssumed }
 }
 
 /**
@@ -146,10 +146,10 @@ export function settleConflicts(listeners: readonly PlacedListener[]): readonly 
   const kept: PlacedListener[] = []
   return [...Map.groupBy(listeners, ({ owner }) => owner).values()].flatMap((own) => {
     const before = [...kept]
-    const settled = own.map((listener) => refusedBy(listener, before))
+    const settled = own.map((listener) => rejectedBy(listener, before))
     const left = settled.filter(({ accepted }) => accepted.ok)
     const all = settled.map((listener) =>
-      refusedBy(
+      rejectedBy(
         listener,
         left.filter((other) => other !== listener),
       ),
@@ -159,7 +159,7 @@ export function settleConflicts(listeners: readonly PlacedListener[]): readonly 
   })
 }
 
-function refusedBy(listener: PlacedListener, rivals: readonly PlacedListener[]): PlacedListener {
+function rejectedBy(listener: PlacedListener, rivals: readonly PlacedListener[]): PlacedListener {
   const conflict = listener.accepted.ok ? conflictWith(listener, rivals) : undefined
   return conflict === undefined ? listener : { ...listener, conflict, accepted: conflict }
 }
@@ -167,17 +167,17 @@ function refusedBy(listener: PlacedListener, rivals: readonly PlacedListener[]):
 function conflictWith(
   { spec, hostname }: PlacedListener,
   rivals: readonly PlacedListener[],
-): Refusal | undefined {
+): Rejection | undefined {
   const same = rivals.filter((rival) => rival.spec.port === spec.port)
   const other = same.find((rival) => layerOf(rival.spec) !== layerOf(spec))
   if (other !== undefined) {
     const message = `port ${spec.port} already has protocol ${other.spec.protocol}`
-    return refuse('ProtocolConflict', message)
+    return reject('ProtocolConflict', message)
   }
   const twin = same.find((rival) => rival.hostname === hostname)
   if (twin === undefined) return undefined
   const name = hostname === undefined ? 'every hostname' : `\`${hostname}\``
-  return refuse('HostnameConflict', `another listener on port ${spec.port} already serves ${name}`)
+  return reject('HostnameConflict', `another listener on port ${spec.port} already serves ${name}`)
 }
 
 /** Those of one layer can share a port, by hostname. */

@@ -13,7 +13,7 @@ import type { Match, Parent, Route } from '../../model/route.ts'
 import { checkExpression } from '../../policies/schema.ts'
 import { MODEL_PATHS } from '../../protocols/llm/schema.ts'
 import { type ProxyModelObject, proxyModel } from '../resources/proxy.ts'
-import { firstRefusal, OK, refuse, type Verdict } from './conditions.ts'
+import { firstRejection, OK, reject, type Verdict } from './conditions.ts'
 import { type Effects, noEffects } from './effects.ts'
 import { modelProvider, rejectedProvider } from './model-provider.ts'
 import { attachmentsOf, type GatewayForRoutes, type ListenerForRoutes } from './parents.ts'
@@ -124,7 +124,7 @@ function backendOf(making: Making, backend: string, offered: readonly Offered[])
     making.diagnostics.push(...problems)
     for (const index of indexes) {
       const id = verdictKey(read.key, index)
-      making.verdicts.set(id, firstRefusal([making.verdicts.get(id) ?? OK, verdict]))
+      making.verdicts.set(id, firstRejection([making.verdicts.get(id) ?? OK, verdict]))
     }
   }
   for (const one of offered) {
@@ -135,7 +135,7 @@ function backendOf(making: Making, backend: string, offered: readonly Offered[])
     if (rival !== undefined) {
       const message = `ProxyModel ${rival} is older and already offers \`${name}\``
       const said = complaint(read, 'spec.match.model', 'PC0708', message)
-      say(one, [said], refuse('Conflicted', message))
+      say(one, [said], reject('Conflicted', message))
       continue
     }
     names.set(name, read.key)
@@ -167,7 +167,7 @@ function backendOf(making: Making, backend: string, offered: readonly Offered[])
 function verdictOf(problems: readonly Diagnostic[]): Verdict {
   const errors = problems.filter(({ severity }) => severity === 'error')
   if (errors.length === 0) return OK
-  return refuse('Invalid', errors.map(({ message }) => message).join('; '))
+  return reject('Invalid', errors.map(({ message }) => message).join('; '))
 }
 
 const ROUTINGS = ['weighted', 'failover', 'conditional'] as const

@@ -2,7 +2,7 @@ import { reachable } from '../../model/hostnames.ts'
 import type { ListenerSpec } from '../resources/gateway.ts'
 import { GATEWAY_API } from '../resources/metadata.ts'
 import type { ParentRef } from '../resources/routes.ts'
-import { OK, refuse, type Verdict } from './conditions.ts'
+import { OK, reject, type Verdict } from './conditions.ts'
 import { isNamespaceAllowed, type PlacedListener } from './listeners.ts'
 import type { ClusterView, Read } from './view.ts'
 
@@ -62,7 +62,7 @@ function match(
   hostnames: readonly string[],
 ): Pick<Attachment, 'verdict' | 'listeners'> {
   const none = (reason: string, message: string) => ({
-    verdict: refuse(reason, message),
+    verdict: reject(reason, message),
     listeners: [],
   })
   const named = candidates.filter(

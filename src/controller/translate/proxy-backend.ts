@@ -7,7 +7,7 @@ import { checkExpression, parseHost } from '../../policies/schema.ts'
 import {
   PROVIDERS,
   type Provider,
-  REFUSED_OF_PROVIDERS,
+  REJECTED_OF_PROVIDERS,
   WAITING_OF_PROVIDERS,
 } from '../../protocols/llm/schema.ts'
 import type { McpSpec, ProviderSpec, ProxyBackendObject } from '../resources/proxy.ts'
@@ -177,11 +177,11 @@ function toProvider(
     const message = `set exactly one provider; available: ${PROVIDERS.map((one) => one.name).join(', ')}`
     return complaint(read, `${field}.provider`, 'PC0704', message)
   }
-  const [refused] = writtenOptions(spec, field, REFUSED_OF_PROVIDERS)
-  if (refused !== undefined) {
-    const message = `\`${refused.key}\` of a provider is not supported`
+  const [rejected] = writtenOptions(spec, field, REJECTED_OF_PROVIDERS)
+  if (rejected !== undefined) {
+    const message = `\`${rejected.key}\` of a provider is not supported`
     const hint = 'it would not reach the provider, so it is rejected rather than ignored'
-    return complaint(read, refused.at, 'PC0219', message, hint)
+    return complaint(read, rejected.at, 'PC0219', message, hint)
   }
   const own = provider[kind.name] as JsonObject
   const publicHost = kind.host(own)

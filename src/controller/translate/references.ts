@@ -8,7 +8,7 @@ import { ISTIO, serviceEntry } from '../resources/mesh.ts'
 import { PORTCULLIS } from '../resources/metadata.ts'
 import { proxyBackend } from '../resources/proxy.ts'
 import type { ObjectBackendRef } from '../resources/routes.ts'
-import { OK, type Refusal, refuse } from './conditions.ts'
+import { OK, type Rejection, reject } from './conditions.ts'
 import type { Effects } from './effects.ts'
 import { verdictOfXBackend } from './external-backends.ts'
 import type { ResolvedRef } from './resolved-ref.ts'
@@ -67,7 +67,7 @@ export function resolver(view: ClusterView, effects?: Effects): Resolve {
 /** Kinds of backends that say in their status which Gateways lead to them. */
 const STATED: ReadonlySet<string> = new Set(['XBackend', 'InferencePool'])
 
-function invalid({ reason, message }: Refusal, origin: Origin): Recipe {
+function invalid({ reason, message }: Rejection, origin: Origin): Recipe {
   const id = `invalid/${origin.kind === 'object' ? `${origin.object}/${origin.field}` : ''}`
   const code = reason === 'RefNotPermitted' ? 'PC0703' : 'PC0702'
   const said: Diagnostic = { code, severity: 'error', message, origin }
@@ -76,7 +76,7 @@ function invalid({ reason, message }: Refusal, origin: Origin): Recipe {
 }
 
 /** The same for whoever refers from the same kind and namespace: that it is there, and its port. */
-function targetOf(view: ClusterView, from: Party, ref: ObjectBackendRef): Recipe | Refusal {
+function targetOf(view: ClusterView, from: Party, ref: ObjectBackendRef): Recipe | Rejection {
   const { group, kind, name, port = '' } = ref
   const { namespace = from.namespace } = ref
   const parties = `${from.group}/${from.kind}/${from.namespace} ${group}/${kind}/${namespace}`
@@ -88,7 +88,7 @@ function find(
   view: ClusterView,
   from: Party,
   ref: ObjectBackendRef & { readonly namespace: string },
-): Recipe | Refusal {
+): Recipe | Rejection {
   const { group, kind, namespace, name, port } = ref
   const isService = group === '' && kind === 'Service'
   const isEntry = group === ISTIO && (kind === 'ServiceEntry' || kind === 'Hostname')
@@ -96,11 +96,11 @@ function find(
   const isPool = group === INFERENCE && kind === 'InferencePool'
   const isBackend = group === PORTCULLIS && kind === 'ProxyBackend'
   if (!isService && !isEntry && !isExternal && !isPool && !isBackend) {
-    return refuse('InvalidKind', `a backend cannot reference a ${kind} of \`${group}\``)
+    return reject('InvalidKind', `a backend cannot reference a ${kind} of \`${group}\``)
   }
   const what = `${kind} ${namespace}/${name}`
   if (!view.isGranted(from, { group, kind, namespace, name })) {
-    return refuse(
+    return reject(
       'RefNotPermitted',
       `no ReferenceGrant in ${namespace} allows the reference to ${what}`,
     )
@@ -108,13 +108,13 @@ function find(
   if (isExternal) return findXBackend(view, ref)
   if (isPool) {
     const found = view.get('InferencePool', inferencePool, namespace, name)
-    if (found === undefined) return refuse('BackendNotFound', `${what} not found`)
+    if (found === undefined) return reject('BackendNotFound', `${what} not found`)
     return { kind: 'InferencePool', namespace, name }
   }
   if (isEntry) return findEntry(view, ref, what)
   if (!isService) {
     const found = view.get('ProxyBackend', proxyBackend, namespace, name)
-    if (found === undefined) return refuse('BackendNotFound', `${what} not found`)
+    if (found === undefined) return reject('BackendNotFound', `${what} not found`)
     return { kind: 'ProxyBackend', namespace, name }
   }
   const found = view.get('Service', service, namespace, name)
@@ -122,30 +122,30 @@ function find(
     view.assume(kind, `${namespace}/${name}`)
     return { kind: 'Service', namespace, name, port, isAssumed: true }
   }
-  if (found === undefined) return refuse('BackendNotFound', `${what} not found`)
-  if (port === undefined) return refuse('BackendNotFound', `${what} requires a port`)
+  if (found === undefined) return reject('BackendNotFound', `${what} not found`)
+  if (port === undefined) return reject('BackendNotFound', `${what} requires a port`)
   const isKnown = found.value.spec.ports.some((one) => one.port === port)
   if (!isKnown && found.value.spec.type !== 'ExternalName') {
-    return refuse('BackendNotFound', `${what} has no port ${port}`)
+    return reject('BackendNotFound', `${what} has no port ${port}`)
   }
   return { kind: 'Service', namespace, name, port, isAssumed: false }
 }
 
 type Placed = ObjectBackendRef & { readonly namespace: string }
 
-function findXBackend(view: ClusterView, { namespace, name, port }: Placed): Recipe | Refusal {
+function findXBackend(view: ClusterView, { namespace, name, port }: Placed): Recipe | Rejection {
   const found = view.get('XBackend', xBackend, namespace, name)
   const what = `XBackend ${namespace}/${name}`
-  if (found === undefined) return refuse('BackendNotFound', `${what} not found`)
+  if (found === undefined) return reject('BackendNotFound', `${what} not found`)
   if (port !== undefined && port !== found.value.spec.port.port) {
-    return refuse('BackendNotFound', `${what} has no port ${port}`)
+    return reject('BackendNotFound', `${what} has no port ${port}`)
   }
   const verdict = verdictOfXBackend(view, found)
   return verdict.ok ? { kind: 'XBackend', namespace, name } : verdict
 }
 
 /** By its name, or by a host that it has, as routes of a mesh refer to it. */
-function findEntry(view: ClusterView, ref: Placed, what: string): Recipe | Refusal {
+function findEntry(view: ClusterView, ref: Placed, what: string): Recipe | Rejection {
   const { kind, namespace, name, port } = ref
   const found =
     kind === 'Hostname'
@@ -156,11 +156,11 @@ function findEntry(view: ClusterView, ref: Placed, what: string): Recipe | Refus
       kind === 'Hostname'
         ? `no ServiceEntry in ${namespace} has the host ${name}`
         : `${what} not found`
-    return refuse('BackendNotFound', message)
+    return reject('BackendNotFound', message)
   }
-  if (port === undefined) return refuse('BackendNotFound', `${what} requires a port`)
+  if (port === undefined) return reject('BackendNotFound', `${what} requires a port`)
   if (!found.value.spec.ports.some((one) => one.number === port)) {
-    return refuse('BackendNotFound', `${what} has no port ${port}`)
+    return reject('BackendNotFound', `${what} has no port ${port}`)
   }
   return { kind: 'ServiceEntry', namespace, name: found.name, port }
 }

@@ -6,7 +6,7 @@ import type { Parent, Route } from '../../model/route.ts'
 import type { TcpRoute } from '../../model/tcp-route.ts'
 import { mayLackEffect } from '../../reach/doubtful-routes.ts'
 import { grpcRoute, httpRoute, streamRoute } from '../resources/routes.ts'
-import type { Refusal, StatusWithDiagnostics, Verdict } from './conditions.ts'
+import type { Rejection, StatusWithDiagnostics, Verdict } from './conditions.ts'
 import { type Effects, noEffects } from './effects.ts'
 import { readGrpcRoute, readHttpRoute } from './http-route.ts'
 import {
@@ -35,7 +35,7 @@ export interface RouteOutcome {
   readonly read: Read
   readonly attachments: readonly Attachment[]
   readonly resolved: readonly Verdict[]
-  readonly problems: readonly Refusal[]
+  readonly problems: readonly Rejection[]
   readonly ruleCount: number
   readonly diagnostics: readonly Diagnostic[]
   /** Key of a Gateway → what the route is there. */

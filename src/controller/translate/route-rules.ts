@@ -3,7 +3,7 @@ import type { Attached } from '../../model/policy.ts'
 import type { BackendRef, Match, Route, RouteRule } from '../../model/route.ts'
 import { GATEWAY_API } from '../resources/metadata.ts'
 import type { Filter, RouteBackendRef } from '../resources/routes.ts'
-import { type Refusal, refuse, type Verdict } from './conditions.ts'
+import { type Rejection, reject, type Verdict } from './conditions.ts'
 import { type FilterContext, readFilters } from './filters.ts'
 import type { Resolve } from './references.ts'
 import { complaint, originOf, type Read } from './view.ts'
@@ -23,7 +23,7 @@ export interface RuleDraft {
   readonly backendRefs: readonly RouteBackendRef[]
   /** Further policies that the rule says, or why it cannot be served. */
   readonly more: readonly Attached[]
-  readonly problem: Refusal | undefined
+  readonly problem: Rejection | undefined
 }
 
 export interface ReadRoute {
@@ -31,7 +31,7 @@ export interface ReadRoute {
   /** Of references. */
   readonly resolved: readonly Verdict[]
   /** Of rules: one that cannot be served responds with 500. */
-  readonly problems: readonly Refusal[]
+  readonly problems: readonly Rejection[]
   readonly ruleCount: number
   readonly diagnostics: readonly Diagnostic[]
 }
@@ -48,7 +48,7 @@ export function readRules(
 ): ReadRoute {
   const name = modelName(read)
   const resolved: Verdict[] = []
-  const problems: Refusal[] = []
+  const problems: Rejection[] = []
   const diagnostics: Diagnostic[] = []
   const from = { group: GATEWAY_API, kind: read.kind, namespace: read.namespace }
   const mirror: FilterContext['mirror'] = ({ backendRef }, field) =>
@@ -96,7 +96,7 @@ export function readRules(
       ],
     }
     if (problem === undefined) return { ...common, action: { kind: 'forward', backends: refs } }
-    problems.push(refuse(problem.reason, `${field}: ${problem.message}`))
+    problems.push(reject(problem.reason, `${field}: ${problem.message}`))
     const said = complaint(read, field, 'PC0704', problem.message)
     diagnostics.push(said)
     return { ...common, action: { kind: 'invalid', diagnostics: [said] } }

@@ -7,7 +7,7 @@ export interface CodeRecord {
   readonly severity: Severity
   /** The mistake in a few words, lower case, as a message would say it. */
   readonly title: string
-  /** One paragraph: what was found, why it is refused or warned of, and what to do. */
+  /** One paragraph: what was found, why it is rejected or warned of, and what to do. */
   readonly explanation: string
   readonly example: Example
 }

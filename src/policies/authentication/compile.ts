@@ -7,7 +7,7 @@ import {
   type Found,
   MISSING,
   type Open,
-  refuse,
+  reject,
   unauthorized,
 } from '../authenticator.ts'
 import type { Attachments, CompileContext, Part } from '../define.ts'
@@ -42,11 +42,11 @@ function compileOne(
     const challenges = ways.map((way) => way.challenge[isBad.has(way) ? 'bad' : 'missing'])
     const response = unauthorized(challenges, isForProxy)
     if (first === undefined) {
-      return refuse(exchange, policy, (ways[0] as Authenticator).method, MISSING, response)
+      return reject(exchange, policy, (ways[0] as Authenticator).method, MISSING, response)
     }
     const detail = bad.map(({ way, why }) => `${way.method} ${why.fault}, ${why.detail}`).join('; ')
     const why = new BadCredential(first.why.fault, detail)
-    return refuse(exchange, policy, first.way.method, why, response)
+    return reject(exchange, policy, first.way.method, why, response)
   }
 
   /** One after the other: the first that is believed is enough, whatever else was sent. */

@@ -54,7 +54,7 @@ describe('a hash of htpasswd', () => {
     ['a million rounds', '$6$rounds=1000000$salt$x', /rounds/],
     ['the bcrypt that was broken', `$2x$05$${'a'.repeat(53)}`, /unsupported/],
   ] as const) {
-    it(`${what} is refused`, () => assert.match(String(parseHash(text)), expected))
+    it(`${what} is rejected`, () => assert.match(String(parseHash(text)), expected))
   }
 })
 

@@ -98,8 +98,8 @@ function sharedLedger(budget: Budget, quota: string, quotas: Quotas): Ledger {
   return {
     take(ends, key, amount) {
       const outcome = quotas.take([{ quota, limit, key: periodKey(ends, key), amount }])
-      const settle = (refusal: Awaited<typeof outcome>): Shortage | undefined =>
-        refusal === undefined ? undefined : refusal.isAway ? 'owner-away' : 'used-up'
+      const settle = (rejection: Awaited<typeof outcome>): Shortage | undefined =>
+        rejection === undefined ? undefined : rejection.isAway ? 'owner-away' : 'used-up'
       return outcome instanceof Promise ? outcome.then(settle) : settle(outcome)
     },
     charge: (ends, key, amount) => quotas.charge(quota, periodKey(ends, key), amount),

@@ -88,10 +88,10 @@ function compilePreflight(
   const { allowCredentials, allowMethods, allowHeaders, exposeHeaders, maxAge } = value
   // Browsers look for it in the response proper; the Gateway API has it here, too.
   const exposed = listed(exposeHeaders, allowCredentials, undefined)
-  // A browser takes a response without the headers as a refusal; there is nothing more to say.
-  const refused = preflightReply([VARY_OF_PREFLIGHT])
+  // A browser takes a response without the headers as a rejection; there is nothing more to say.
+  const rejected = preflightReply([VARY_OF_PREFLIGHT])
   return ({ request }, origin, askedMethod) => {
-    if (!isAllowed(origin)) return refused
+    if (!isAllowed(origin)) return rejected
     const askedHeaders = request.headers.get('access-control-request-headers')
     return preflightReply([
       ['access-control-allow-origin', isPublic ? '*' : origin],

@@ -1,5 +1,5 @@
 import type { Exchange } from '../../exchange/exchange.ts'
-import type { Refusal } from '../../exchange/refusal.ts'
+import type { Rejection } from '../../exchange/rejection.ts'
 import { reply } from '../../exchange/reply.ts'
 import type { Attachments, Part } from '../define.ts'
 import { compileOrigins, withoutImpliedPort } from '../origins.ts'
@@ -13,11 +13,11 @@ const REJECTED = { ...reply(403, 'csrf'), detail }
 
 export function compileCsrf([policy]: Attachments<Csrf>): Part {
   const isTrusted = compileOrigins(policy.value.additionalOrigins)
-  const refusal: Refusal = { by: policy, method: 'csrf', fault: 'cross-site', detail }
+  const rejection: Rejection = { by: policy, method: 'csrf', fault: 'cross-site', detail }
   return {
     step: (exchange) => {
       if (SAFE.has(exchange.request.method) || isOwnSite(exchange, isTrusted)) return undefined
-      exchange.refusal = refusal
+      exchange.rejection = rejection
       return REJECTED
     },
   }

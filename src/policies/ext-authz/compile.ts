@@ -36,7 +36,7 @@ function compileOne(policy: ValidPolicy<ExtAuthz>, site: CompileContext): Step {
   const responses =
     cache && site.kept(policy, () => new ResponseCache(cache.ttl, cache.maxEntries), 'responses')
   const keyOf = compileKey(policy, site)
-  const unavailable = refusalOf(policy)
+  const unavailable = rejectionOf(policy)
   const { now } = site
   const remove = http?.includeResponseHeaders ?? []
   const unsaid = remove.length === 0 ? NO_CHANGES : { ...NO_CHANGES, remove }
@@ -48,10 +48,10 @@ function compileOne(policy: ValidPolicy<ExtAuthz>, site: CompileContext): Step {
         exchange.identify(originalOf(policy), 'extauthz', verdict.metadata)
         return undefined
       case 'denied':
-        return refuse(exchange, policy, 'denied', verdict.detail, verdict.reply)
+        return reject(exchange, policy, 'denied', verdict.detail, verdict.reply)
       case 'failed':
         if (unavailable !== undefined) {
-          return refuse(exchange, policy, 'unavailable', verdict.detail, unavailable)
+          return reject(exchange, policy, 'unavailable', verdict.detail, unavailable)
         }
         // Nobody said anything, and a client must not say it in the name of the service.
         applyChanges(exchange, unsaid)
@@ -62,7 +62,7 @@ function compileOne(policy: ValidPolicy<ExtAuthz>, site: CompileContext): Step {
   return (exchange) => {
     const body = includeRequestBody && bodyOf(exchange, includeRequestBody)
     if (body === 'too-large') {
-      return refuse(
+      return reject(
         exchange,
         policy,
         'too-large',
@@ -82,19 +82,19 @@ function compileOne(policy: ValidPolicy<ExtAuthz>, site: CompileContext): Step {
 
 const TOO_LARGE = reply(413, 'external-authorization')
 
-function refuse(
+function reject(
   exchange: Exchange,
   by: ValidPolicy,
   fault: string,
   detail: string,
   response: Reply,
 ): Reply {
-  exchange.refusal = { by, method: 'external', fault, detail }
+  exchange.rejection = { by, method: 'external', fault, detail }
   return { ...response, detail: `${fault}: ${detail}` }
 }
 
 /** Undefined: who cannot be asked is passed over, because somebody wanted it so. */
-function refusalOf({ value }: ValidPolicy<ExtAuthz>): Reply | undefined {
+function rejectionOf({ value }: ValidPolicy<ExtAuthz>): Reply | undefined {
   const { failureMode } = value
   if (failureMode === 'Allow') return undefined
   const status = failureMode === 'Deny' ? 403 : failureMode.denyWithStatus

@@ -17,7 +17,7 @@ type Evaluate = (variables: Variables) => Value | undefined
 
 const MAX_RESPONSE = 65_536
 
-/** The service is asked by a plain request: 2xx admits, 5xx is no response, all else refuses. */
+/** The service is asked by a plain request: 2xx admits, 5xx is no response, all else rejects. */
 export interface HttpAsking {
   /** Undefined where an expression has no value: then nobody can be asked. */
   question(exchange: Exchange, headers: readonly Header[], timeout: number): Question | undefined

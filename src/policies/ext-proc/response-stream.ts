@@ -30,10 +30,10 @@ export function responseStream(processing: Processing, flow: BodyFlow): BodyTran
   const fail = (detail: string) => {
     if (isOver || isOpen) return
     clearTimeout(timer)
-    const refused = processing.failed(detail)
-    if (refused !== undefined) {
+    const rejected = processing.failed(detail)
+    if (rejected !== undefined) {
       isOver = true
-      flow.fail(refused)
+      flow.fail(rejected)
       return
     }
     isOpen = true

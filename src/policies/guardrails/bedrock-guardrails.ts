@@ -87,7 +87,7 @@ function credentialsOf(
 
 /** What a policy of the guardrail blocked; all else of an intervention is masked. */
 function verdictOf(text: string): Applied {
-  const value = readJson(text, { duplicates: 'refuse' }) as Fields | undefined
+  const value = readJson(text, { duplicates: 'reject' }) as Fields | undefined
   const action = value?.['action']
   if (action === 'NONE') return { kind: 'passed' }
   if (action !== 'GUARDRAIL_INTERVENED') return failed('the response has no action')

@@ -50,7 +50,7 @@ export function serviceCaller(ask: Ask, credential: FindHeader, timeout: number)
     })
     if ('failure' in response) return { detail: response.failure }
     if (response.status !== 200) return { detail: `status ${response.status}` }
-    const value = readJson(Buffer.from(response.body).toString('utf8'), { duplicates: 'refuse' })
+    const value = readJson(Buffer.from(response.body).toString('utf8'), { duplicates: 'reject' })
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
     return isObject ? { body: value } : { detail: 'the response is not a JSON object' }
   }

@@ -90,7 +90,7 @@ function readVerdict(
   count: number,
 ): WebhookVerdict {
   if (status !== 200) return failed(`status ${status}`)
-  const value = readJson(Buffer.from(body).toString('utf8'), { duplicates: 'refuse' })
+  const value = readJson(Buffer.from(body).toString('utf8'), { duplicates: 'reject' })
   const action = memberOf(value, 'action')
   if (!isObject(action)) return failed('the response has no action')
   const said = memberOf(action, 'body')

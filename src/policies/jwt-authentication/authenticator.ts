@@ -4,7 +4,7 @@ import type { CompileContext } from '../define.ts'
 import { compileLocation, placeOf } from '../find-credential.ts'
 import { SYSTEM_DEPS, TokenChecker } from './checker.ts'
 import type { KeyFault } from './keys.ts'
-import { isRefusal, type Refusal } from './refusal.ts'
+import { isRejection, type Rejection } from './rejection.ts'
 import type { JwtAuthentication } from './schema.ts'
 import type { Verified } from './verify.ts'
 
@@ -39,18 +39,18 @@ export function openJwt(
       if (!forward) remove(exchange)
       if (typeof token !== 'string') return token
       const outcome = checker.check(token)
-      const newer = isRefusal(outcome) ? outcome.source?.refetch() : undefined
+      const newer = isRejection(outcome) ? outcome.source?.refetch() : undefined
       if (newer === undefined) return foundOf(outcome)
       return newer.then(() => foundOf(checker.check(token)))
     },
   }
 }
 
-function foundOf(outcome: Verified | Refusal): Found {
-  return isRefusal(outcome) ? new BadCredential(outcome.fault, outcome.detail) : outcome.claims
+function foundOf(outcome: Verified | Rejection): Found {
+  return isRejection(outcome) ? new BadCredential(outcome.fault, outcome.detail) : outcome.claims
 }
 
-/** Tokens of such a key are refused, and the issuer may have others: so it is no error. */
+/** Tokens of such a key are rejected, and the issuer may have others: so it is no error. */
 function faultOf({ origin }: ValidPolicy, issuer: string, { index, kid, problem }: KeyFault) {
   const name = kid === '' ? `key ${index + 1}` : `key \`${kid}\``
   return {

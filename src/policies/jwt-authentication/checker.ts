@@ -3,7 +3,7 @@ import { digestOf, TokenCache } from './cache.ts'
 import { type FetchKeys, keyFetcher } from './fetch-keys.ts'
 import { fixedKeys, type KeyFault, type KeySource, parseKeys } from './keys.ts'
 import { RecentTokens } from './recent.ts'
-import { isRefusal, type Refusal, refuse } from './refusal.ts'
+import { isRejection, type Rejection, reject } from './rejection.ts'
 import { type Refresh, type RemoteClock, RemoteKeys, SYSTEM_CLOCK } from './remote.ts'
 import type { JwtAuthentication } from './schema.ts'
 import { LARGEST_TOKEN } from './token.ts'
@@ -58,7 +58,7 @@ export class TokenChecker {
     this.#lookedUp = policyDeps.tokenLookedUp
   }
 
-  check(token: string): Verified | Refusal {
+  check(token: string): Verified | Rejection {
     if (token.length > LARGEST_TOKEN) return TOO_LARGE
     const now = this.#date()
     const recent = this.#recent.get(token, now)
@@ -74,7 +74,7 @@ export class TokenChecker {
       return known
     }
     const outcome = verifyToken(token, this.#providers, now)
-    if (!isRefusal(outcome)) this.cache.set(digest, outcome)
+    if (!isRejection(outcome)) this.cache.set(digest, outcome)
     return outcome
   }
 
@@ -99,7 +99,7 @@ export class TokenChecker {
   }
 }
 
-const TOO_LARGE = refuse('too-large', `longer than ${LARGEST_TOKEN} characters`)
+const TOO_LARGE = reject('too-large', `longer than ${LARGEST_TOKEN} characters`)
 
 /** `issuer`: what they are called in metrics. */
 export function openKeys(issuer: string, jwks: KeySet, policyDeps: JwtDeps): KeySource {

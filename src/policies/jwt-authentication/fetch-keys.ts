@@ -40,8 +40,8 @@ export function keyFetcher(limits: Partial<FetchLimits> = {}): FetchKeys {
       for (let left = all.redirects; ; left--) {
         const next = await fetchOnce(at, all, signal)
         if (!(next instanceof URL)) return next
-        if (!isSameHost(at, next)) return refused(`redirected to another host: ${next.host}`)
-        if (left === 0) return refused('too many redirects')
+        if (!isSameHost(at, next)) return rejected(`redirected to another host: ${next.host}`)
+        if (left === 0) return rejected('too many redirects')
         at = next
       }
     } catch (error) {
@@ -52,7 +52,7 @@ export function keyFetcher(limits: Partial<FetchLimits> = {}): FetchKeys {
   }
 }
 
-function refused(detail: string): Fetched {
+function rejected(detail: string): Fetched {
   return { kind: 'refused', detail }
 }
 
@@ -69,7 +69,7 @@ async function fetchOnce(url: URL, limits: FetchLimits, signal: AbortSignal) {
   // Nobody looks up an address that was written as one, so that nobody would judge it either.
   const literal = url.hostname.replace(/^\[|\]$/g, '')
   if (isIP(literal) !== 0 && isForbiddenAddress(literal, true)) {
-    return refused(`fetching keys from ${literal} is not allowed`)
+    return rejected(`fetching keys from ${literal} is not allowed`)
   }
   const response = await ask(url, limits, signal)
   try {
@@ -77,12 +77,12 @@ async function fetchOnce(url: URL, limits: FetchLimits, signal: AbortSignal) {
     if (REDIRECTS.has(statusCode) && headers.location !== undefined) {
       return URL.canParse(headers.location, url)
         ? new URL(headers.location, url)
-        : refused('redirected to an invalid URL')
+        : rejected('redirected to an invalid URL')
     }
     if (statusCode !== 200) return { kind: 'failed', detail: `status ${statusCode}` } as const
-    if (headers['content-encoding'] !== undefined) return refused('the response is compressed')
+    if (headers['content-encoding'] !== undefined) return rejected('the response is compressed')
     const text = await readText(response, limits.bytes)
-    if (text === undefined) return refused(`the response is larger than ${limits.bytes} bytes`)
+    if (text === undefined) return rejected(`the response is larger than ${limits.bytes} bytes`)
     return { kind: 'text', text, maxAge: maxAgeOf(headers['cache-control']) } as const
   } finally {
     response.destroy()

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { parseKeys } from './keys.ts'
-import { isRefusal } from './refusal.ts'
+import { isRejection } from './rejection.ts'
 import { parseToken } from './token.ts'
 import { verifySignature } from './verify.ts'
 
@@ -31,7 +31,7 @@ function verdict(token: unknown, key: Jwk): string {
   const keys = parseKeys(JSON.stringify('keys' in key ? key : { keys: [key] }))
   if (keys === undefined) return 'no keys'
   const jws = parseToken(typeof token === 'string' ? token : JSON.stringify(token))
-  if (isRefusal(jws)) return jws.fault
+  if (isRejection(jws)) return jws.fault
   return verifySignature(jws, keys)?.fault ?? 'valid'
 }
 
@@ -40,10 +40,10 @@ const ES521 = 'the key names ES521, which no registry knows; RFC 7518 says ES512
 const PS384 = 'the key is for PS256 alone and the token is PS384'
 
 /**
- * Vectors that are valid and refused here, with why. There is none the other way round: what the
- * vectors call invalid is refused, each.
+ * Vectors that are valid and rejected here, with why. There is none the other way round: what the
+ * vectors call invalid is rejected, each.
  */
-const REFUSED_HERE: Readonly<Record<string, Readonly<Record<number, string>>>> = {
+const REJECTED_HERE: Readonly<Record<string, Readonly<Record<number, string>>>> = {
   'json_web_signature_test.json': {
     1: HMAC,
     346: PS384,
@@ -65,7 +65,7 @@ const REFUSED_HERE: Readonly<Record<string, Readonly<Record<number, string>>>> =
 
 const skip = existsSync(FOLDER) ? false : `there is no ${FOLDER}`
 
-for (const [file, refusedHere] of Object.entries(REFUSED_HERE)) {
+for (const [file, rejectedHere] of Object.entries(REJECTED_HERE)) {
   describe(`Wycheproof ${file}`, { skip }, () => {
     const { testGroups } = (skip === false ? readVectors(file) : { testGroups: [] }) as {
       readonly testGroups: readonly Group[]
@@ -74,7 +74,7 @@ for (const [file, refusedHere] of Object.entries(REFUSED_HERE)) {
       it(`${group.comment}, from ${group.tests[0]?.tcId}`, () => {
         for (const { tcId, comment, jws, result } of group.tests) {
           const isTaken = verdict(jws, group.public ?? group.private) === 'valid'
-          const isExpected = result === 'valid' && refusedHere[tcId] === undefined
+          const isExpected = result === 'valid' && rejectedHere[tcId] === undefined
           const why = `${tcId} ${comment}: ${verdict(jws, group.public ?? group.private)}`
           assert.equal(isTaken, isExpected, why)
         }
@@ -85,7 +85,7 @@ for (const [file, refusedHere] of Object.entries(REFUSED_HERE)) {
       const valid = testGroups.flatMap(({ tests }) =>
         tests.filter(({ result }) => result === 'valid').map(({ tcId }) => tcId),
       )
-      for (const id of Object.keys(refusedHere)) assert.ok(valid.includes(Number(id)), id)
+      for (const id of Object.keys(rejectedHere)) assert.ok(valid.includes(Number(id)), id)
     })
   })
 }
@@ -144,7 +144,7 @@ describe('RFC 7515 and RFC 8037', () => {
       const { alg } = JSON.parse(Buffer.from(head, 'base64url').toString())
       const named = Buffer.from(JSON.stringify({ alg, kid: 'k' })).toString('base64url')
       const jws = parseToken(`${named}.${body}.${tail}`)
-      assert.ok(!isRefusal(jws))
+      assert.ok(!isRejection(jws))
       assert.equal(verifySignature(jws, keys)?.fault, 'bad-signature')
       const signed = Buffer.from(`${head}.${body}`)
       assert.equal(verifySignature({ ...jws, signed }, keys), undefined)

@@ -2,7 +2,7 @@ import { constants, verify } from 'node:crypto'
 import type { JsonObject, Value } from '../../cel/values/value.ts'
 import { freeze } from '../../model/freeze.ts'
 import type { KeySource, VerificationKey, VerificationKeys } from './keys.ts'
-import { isRefusal, quote, type Refusal, refuse } from './refusal.ts'
+import { isRejection, quote, type Rejection, reject } from './rejection.ts'
 import { LAST_DATE } from './schema.ts'
 import { type CompactJws, parseToken, readClaims } from './token.ts'
 
@@ -37,24 +37,24 @@ export function providersByIssuer(providers: readonly Provider[]): Providers {
 }
 
 /** `now` is milliseconds since 1970. */
-export function verifyToken(text: string, providers: Providers, now: number): Verified | Refusal {
+export function verifyToken(text: string, providers: Providers, now: number): Verified | Rejection {
   const jws = parseToken(text)
-  if (isRefusal(jws)) return jws
+  if (isRejection(jws)) return jws
   const claims = readClaims(jws.payload)
-  if (claims === undefined) return refuse('malformed', 'the payload is not a JSON object')
+  if (claims === undefined) return reject('malformed', 'the payload is not a JSON object')
   const { iss } = claims
-  if (iss === undefined) return refuse('missing-claim', 'iss is missing')
-  if (typeof iss !== 'string') return refuse('bad-claim', `iss is ${quote(iss)}`)
-  let refusal: Refusal | undefined
+  if (iss === undefined) return reject('missing-claim', 'iss is missing')
+  if (typeof iss !== 'string') return reject('bad-claim', `iss is ${quote(iss)}`)
+  let rejection: Rejection | undefined
   for (const provider of providers.get(iss) ?? []) {
     const outcome = verifyFor(provider, jws, claims, now)
-    if (!isRefusal(outcome)) return outcome
+    if (!isRejection(outcome)) return outcome
     // Of several, who knows the key has the last word.
-    if (refusal === undefined || refusal.source !== undefined) refusal = outcome
+    if (rejection === undefined || rejection.source !== undefined) rejection = outcome
   }
-  if (refusal !== undefined) return refusal
+  if (rejection !== undefined) return rejection
   const known = [...providers.keys()].map(quote).join(', ')
-  return refuse('issuer-mismatch', `iss is ${quote(iss)}; trusted: ${known}`)
+  return reject('issuer-mismatch', `iss is ${quote(iss)}; trusted: ${known}`)
 }
 
 function verifyFor(
@@ -62,11 +62,11 @@ function verifyFor(
   jws: CompactJws,
   claims: JsonObject,
   now: number,
-): Verified | Refusal {
+): Verified | Rejection {
   const source = provider.keys
   const keys = source.current
   if (keys === undefined) {
-    return refuse(
+    return reject(
       'keys-unavailable',
       `the keys of ${quote(provider.issuer)} have not been fetched yet`,
       source,
@@ -83,15 +83,15 @@ export function verifySignature(
   { algorithm, kid, signed, signature }: CompactJws,
   { byKid }: VerificationKeys,
   source?: KeySource,
-): Refusal | undefined {
+): Rejection | undefined {
   const named = byKid.get(kid)
-  if (named === undefined) return refuse('unknown-kid', `no key with kid ${quote(kid)}`, source)
+  if (named === undefined) return reject('unknown-kid', `no key with kid ${quote(kid)}`, source)
   const key = named.find(({ algorithms }) => algorithms.includes(algorithm))
   if (key === undefined) {
-    return refuse('alg-mismatch', `alg ${algorithm.name} does not match key ${quote(kid)}`)
+    return reject('alg-mismatch', `alg ${algorithm.name} does not match key ${quote(kid)}`)
   }
   const isGenuine = verify(algorithm.digest, signed, inputOf(key, algorithm), signature)
-  return isGenuine ? undefined : refuse('bad-signature', `does not verify with key ${quote(kid)}`)
+  return isGenuine ? undefined : reject('bad-signature', `does not verify with key ${quote(kid)}`)
 }
 
 function inputOf({ key }: VerificationKey, { keyType, padding }: CompactJws['algorithm']) {
@@ -108,28 +108,28 @@ function checkClaims(
   claims: JsonObject,
   { audiences, requiredClaims, leeway }: Omit<Provider, 'keys'>,
   now: number,
-): Refusal | undefined {
-  if (claims['exp'] === undefined) return refuse('missing-claim', 'exp is missing')
+): Rejection | undefined {
+  if (claims['exp'] === undefined) return reject('missing-claim', 'exp is missing')
   const fault = checkDates(claims) ?? checkTimes(claims, leeway, now) ?? checkOrder(claims)
   if (fault !== undefined) return fault
   const missing = requiredClaims.find((name) => !Object.hasOwn(claims, name))
-  if (missing !== undefined) return refuse('missing-claim', `${missing} is missing`)
+  if (missing !== undefined) return reject('missing-claim', `${missing} is missing`)
   return checkAudience(claims['aud'], audiences)
 }
 
 /** Why no time at all is one at which a token with these claims is good. */
-export function malformedClaim(claims: JsonObject): Refusal | undefined {
+export function malformedClaim(claims: JsonObject): Rejection | undefined {
   return checkDates(claims) ?? checkOrder(claims) ?? checkAudience(claims['aud'], [])
 }
 
-function checkDates({ exp, nbf, iat }: JsonObject): Refusal | undefined {
+function checkDates({ exp, nbf, iat }: JsonObject): Rejection | undefined {
   for (const [name, date] of [
     ['exp', exp],
     ['nbf', nbf],
     ['iat', iat],
   ] as const) {
     if (date !== undefined && !isNumericDate(date)) {
-      return refuse('bad-claim', `${name} is ${quote(date)}, not a time in seconds`)
+      return reject('bad-claim', `${name} is ${quote(date)}, not a time in seconds`)
     }
   }
   return undefined
@@ -140,17 +140,17 @@ export function checkTimes(
   { exp, nbf }: JsonObject,
   leeway: number,
   now: number,
-): Refusal | undefined {
+): Rejection | undefined {
   const expired = exp === undefined ? -1 : now - ((exp as number) * 1000 + leeway)
-  if (expired >= 0) return refuse('expired', `${seconds(expired)} ago`)
+  if (expired >= 0) return reject('expired', `${seconds(expired)} ago`)
   const early = ((nbf as number | undefined) ?? 0) * 1000 - leeway - now
-  return early > 0 ? refuse('not-yet-valid', `valid in ${seconds(early)}`) : undefined
+  return early > 0 ? reject('not-yet-valid', `valid in ${seconds(early)}`) : undefined
 }
 
-/** A clock that is ahead is no reason to refuse; a token that ends before it began is none. */
-function checkOrder({ exp, iat }: JsonObject): Refusal | undefined {
+/** A clock that is ahead is no reason to reject; a token that ends before it began is none. */
+function checkOrder({ exp, iat }: JsonObject): Rejection | undefined {
   if (iat === undefined || exp === undefined || (iat as number) <= (exp as number)) return undefined
-  return refuse('bad-claim', 'iat is after exp')
+  return reject('bad-claim', 'iat is after exp')
 }
 
 /** RFC 7519 §2: seconds since 1970, with a fraction if need be. Never a string or Infinity. */
@@ -159,14 +159,17 @@ function isNumericDate(value: Value): value is number {
 }
 
 /** RFC 7519 §4.1.3: one string, or a list of them. */
-function checkAudience(aud: Value | undefined, audiences: readonly string[]): Refusal | undefined {
+function checkAudience(
+  aud: Value | undefined,
+  audiences: readonly string[],
+): Rejection | undefined {
   const list = typeof aud === 'string' ? [aud] : aud === undefined ? [] : aud
   if (!Array.isArray(list) || !list.every((one) => typeof one === 'string')) {
-    return refuse('bad-claim', `aud is ${quote(aud)}`)
+    return reject('bad-claim', `aud is ${quote(aud)}`)
   }
   if (audiences.length === 0 || list.some((one) => audiences.includes(one))) return undefined
   const trusted = audiences.map(quote).join(', ')
-  return refuse('audience-mismatch', `aud is ${quote(aud)}; trusted: ${trusted}`)
+  return reject('audience-mismatch', `aud is ${quote(aud)}; trusted: ${trusted}`)
 }
 
 function seconds(milliseconds: number): string {

@@ -67,9 +67,9 @@ export function sharedTokens(
     take(estimate) {
       const amount = amountOf(estimate, limit)
       const outcome = quotas.take([{ quota, limit, key, amount }])
-      const settle = (refusal: Awaited<typeof outcome>): Reply | undefined => {
-        if (refusal === undefined) taken = amount
-        else return refusal.isAway ? AWAY : tooMany(limit, refusal.wait)
+      const settle = (rejection: Awaited<typeof outcome>): Reply | undefined => {
+        if (rejection === undefined) taken = amount
+        else return rejection.isAway ? AWAY : tooMany(limit, rejection.wait)
         return undefined
       }
       return outcome instanceof Promise ? outcome.then(settle) : settle(outcome)

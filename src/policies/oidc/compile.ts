@@ -8,7 +8,7 @@ import { type Reply, reply } from '../../exchange/reply.ts'
 import { type Outcome, runSteps, type Step } from '../../exchange/step.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { secretText } from '../../model/secret.ts'
-import { BadCredential, MISSING, refuse, UNAVAILABLE, unauthorized } from '../authenticator.ts'
+import { BadCredential, MISSING, reject, UNAVAILABLE, unauthorized } from '../authenticator.ts'
 import type { Attachments, CompileContext, Part } from '../define.ts'
 import { cookiesOf } from '../find-credential.ts'
 import { type Oidc, signInPaths } from './schema.ts'
@@ -35,7 +35,7 @@ function compileOne(policy: ValidPolicy<Oidc>, context: CompileContext): Step {
   const signIn = open(policy, context)
   if (signIn === undefined) {
     const why = new BadCredential(UNAVAILABLE, 'the key for session cookies is missing')
-    return (exchange) => refuse(exchange, policy, 'oidc', why, UNAUTHORIZED)
+    return (exchange) => reject(exchange, policy, 'oidc', why, UNAUTHORIZED)
   }
   const { hostname } = new URL(redirectUri)
 
@@ -54,16 +54,16 @@ function compileOne(policy: ValidPolicy<Oidc>, context: CompileContext): Step {
 
   const withoutSession = (exchange: Exchange): Outcome | Promise<Outcome> => {
     const { request } = exchange
-    if (!isNavigation(request)) return refuse(exchange, policy, 'oidc', MISSING, UNAUTHORIZED)
+    if (!isNavigation(request)) return reject(exchange, policy, 'oidc', MISSING, UNAUTHORIZED)
     // Cookies belong to a host: the way back would find none of them.
     if (hostnameOf(request) !== hostname) {
       const why = new BadCredential('missing', `the host of \`redirectUri\` is ${hostname}`)
-      return refuse(exchange, policy, 'oidc', why, UNAUTHORIZED)
+      return reject(exchange, policy, 'oidc', why, UNAUTHORIZED)
     }
     const begun = signIn.begin(request.pathAndQuery, request.headers.get('cookie'))
     return begun.then((outcome) => {
       const own = replyTo(exchange, policy, outcome)
-      if (exchange.refusal === undefined) refuse(exchange, policy, 'oidc', MISSING, own)
+      if (exchange.rejection === undefined) reject(exchange, policy, 'oidc', MISSING, own)
       return own
     })
   }
@@ -146,7 +146,7 @@ function digestOf(text: string): string {
 }
 
 function claimsOf(payload: string): JsonObject | undefined {
-  const claims = readJson(payload, { duplicates: 'refuse' })
+  const claims = readJson(payload, { duplicates: 'reject' })
   const isObject = typeof claims === 'object' && claims !== null && !Array.isArray(claims)
   return isObject ? (claims as JsonObject) : undefined
 }
@@ -205,7 +205,7 @@ function replyTo(exchange: Exchange, policy: ValidPolicy, outcome: SignInOutcome
     const { status, message, detail } = outcome
     const own = reply(status, 'authentication', `${message}\n`, GUARDED)
     const fault = status >= 500 ? UNAVAILABLE : 'denied'
-    exchange.refusal = { by: policy, method: 'oidc', fault, detail }
+    exchange.rejection = { by: policy, method: 'oidc', fault, detail }
     return { ...own, detail: `${fault}: ${detail}` }
   }
   const { location, cookies } = outcome

@@ -90,7 +90,7 @@ const NO_BODY: ReadBody = { fields: undefined }
 
 function parse(body: Uint8Array): ReadBody | A2aRejection {
   const allowance = { left: READING_FUEL }
-  const value = readJson(Buffer.from(body).toString('utf8'), { duplicates: 'refuse', allowance })
+  const value = readJson(Buffer.from(body).toString('utf8'), { duplicates: 'reject', allowance })
   if (allowance.left < 0) return rejection('The body has too many fields.', 413)
   if (Array.isArray(value)) return rejection('Batches are not supported.')
   if (!isObject(value)) return rejection('The body is not a JSON object or has a duplicate field.')
@@ -200,7 +200,7 @@ const ID_FUEL = 200_000
 export function callIdOf(body: Uint8Array | undefined): string {
   if (body === undefined || body.length === 0) return 'null'
   const text = Buffer.from(body).toString('utf8')
-  const value = readJson(text, { duplicates: 'refuse', allowance: { left: ID_FUEL } })
+  const value = readJson(text, { duplicates: 'reject', allowance: { left: ID_FUEL } })
   if (!isObject(value)) return 'null'
   const id = jsonMembers(text).get('id')
   return id !== undefined && /^["\d-]/.test(id) ? id : 'null'

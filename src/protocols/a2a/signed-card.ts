@@ -48,7 +48,7 @@ export function isOf1_0(member: string): boolean {
  * it is named twice.
  */
 export function readSignedCard(text: string, within: JsonPath): SignedCard | undefined {
-  if (readJson(text, { duplicates: 'refuse' }) === undefined) return undefined
+  if (readJson(text, { duplicates: 'reject' }) === undefined) return undefined
   const card = cardIn(text, within)
   if (card === undefined) return undefined
   const { signatures, ...rest } = card

@@ -12,7 +12,7 @@ export interface Provider {
 
 export type ProviderOptions = Readonly<Record<string, unknown>>
 
-const REFUSED = 'Not supported yet: a value is rejected.'
+const REJECTED = 'Not supported yet: a value is rejected.'
 
 const model = z
   .string()
@@ -44,8 +44,8 @@ export const PROVIDERS: readonly Provider[] = [
     'Amazon Bedrock.',
     {
       region: text('The region.'),
-      guardrailIdentifier: text(`A guardrail. ${REFUSED}`).optional(),
-      guardrailVersion: text(`Its version. ${REFUSED}`).optional(),
+      guardrailIdentifier: text(`A guardrail. ${REJECTED}`).optional(),
+      guardrailVersion: text(`Its version. ${REJECTED}`).optional(),
     },
     // Regions of China and of governments have hosts of another form.
     ({ region }) =>
@@ -90,7 +90,7 @@ export const PROVIDERS: readonly Provider[] = [
 ]
 
 /** These would change or restrict what is sent: to pass them over would be to do something else. */
-export const REFUSED_OF_PROVIDERS = ['guardrailIdentifier', 'guardrailVersion']
+export const REJECTED_OF_PROVIDERS = ['guardrailIdentifier', 'guardrailVersion']
 /** These would say more about what is sent. */
 export const WAITING_OF_PROVIDERS = ['tokenize', 'projectName']
 

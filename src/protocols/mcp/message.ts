@@ -22,7 +22,7 @@ export function readMessage(bytes: Uint8Array): ClientMessage | 'invalid-json' |
   const text = decode(bytes)
   if (text === undefined) return 'invalid-json'
   const allowance = { left: READING_FUEL }
-  const value = readJson(text, { duplicates: 'refuse', allowance })
+  const value = readJson(text, { duplicates: 'reject', allowance })
   return value === undefined ? 'invalid-json' : messageIn(value, text)
 }
 
@@ -33,7 +33,7 @@ export function readBatch(
 ): readonly ClientMessage[] | 'invalid-json' | 'invalid-message' {
   const text = decode(bytes)
   if (text === undefined) return 'invalid-json'
-  const value = readJson(text, { duplicates: 'refuse', allowance: { left: READING_FUEL } })
+  const value = readJson(text, { duplicates: 'reject', allowance: { left: READING_FUEL } })
   if (value === undefined) return 'invalid-json'
   if (!Array.isArray(value) || value.length === 0 || value.length > maximum) {
     return 'invalid-message'

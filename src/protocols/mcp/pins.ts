@@ -67,7 +67,7 @@ export class Pins {
 
 /** Undefined: two readers could read it differently. */
 export function digestsOf(item: string): ToolPin | undefined {
-  const tool = readJson(item, { duplicates: 'refuse' })
+  const tool = readJson(item, { duplicates: 'reject' })
   if (!isObject(tool)) return undefined
   const parts = PINNED_PARTS.flatMap((part) => {
     if (!Object.hasOwn(tool, part)) return []

@@ -74,7 +74,7 @@ class SseChannel implements Channel {
       response: (status, fields) => {
         const type = fields.find(([name]) => name === 'content-type')?.[1] ?? ''
         this.#isStream = status === 200 && type.toLowerCase().startsWith(STREAM)
-        if (!this.#isStream) this.#refused(status, prepared)
+        if (!this.#isStream) this.#rejected(status, prepared)
       },
       data: (bytes) => {
         this.#read(bytes)
@@ -131,7 +131,7 @@ class SseChannel implements Channel {
       open(exchange, call, {
         // A server that does not accept a message will not respond to it.
         response: (status) => {
-          if (status < 200 || status > 299) this.#refused(status, prepared)
+          if (status < 200 || status > 299) this.#rejected(status, prepared)
         },
         data: () => true,
         ended() {},
@@ -140,7 +140,7 @@ class SseChannel implements Channel {
     })
   }
 
-  #refused(status: number, { rejected }: PreparedCall): void {
+  #rejected(status: number, { rejected }: PreparedCall): void {
     const why = `status-${status}`
     if (status !== 401 || rejected === undefined) this.#over(why)
     else

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { dirname, resolve } from 'node:path'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
-import { hasErrors, refusal, success } from '../../diagnostics/result.ts'
+import { hasErrors, rejection, success } from '../../diagnostics/result.ts'
 import type { Document } from '../file/document.ts'
 import type { Environment } from '../file/expand.ts'
 import { stampOf } from '../file/file-version.ts'
@@ -85,7 +85,7 @@ export function* loadOver(
   const { value, diagnostics } = result
   const reported = diagnostics.filter((one) => !isSealed(one))
   const digest = baseline.digest
-  if (value === undefined) return { result: refusal(reported), settings, files, digest }
+  if (value === undefined) return { result: rejection(reported), settings, files, digest }
   return { result: success(value, reported), settings, files, digest }
 }
 

@@ -1,5 +1,5 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
-import { type Result, refusal } from '../../diagnostics/result.ts'
+import { type Result, rejection } from '../../diagnostics/result.ts'
 import type { Model } from '../../model/model.ts'
 import { rejectedParts } from '../../model/rejected-parts.ts'
 
@@ -20,7 +20,7 @@ export function confine(result: Result<Model>): Result<Model> {
     (one) => isWrong(one) && (one.code === LEFT_OUT || !held.has(identity(one))),
   )
   const [first] = loose
-  return first === undefined ? result : refusal([...diagnostics, unconfined(first, loose.length)])
+  return first === undefined ? result : rejection([...diagnostics, unconfined(first, loose.length)])
 }
 
 function identity({ code, message, origin }: Diagnostic): string {

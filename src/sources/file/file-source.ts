@@ -1,5 +1,5 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
-import { refusal } from '../../diagnostics/result.ts'
+import { rejection } from '../../diagnostics/result.ts'
 import type { Source, Update } from '../source.ts'
 import type { Loaded } from './load.ts'
 import { FileWatch, type FollowedFile } from './watch.ts'
@@ -61,7 +61,7 @@ export class FileSource implements Source {
       follow(files)
       return read
     } catch (error) {
-      return { result: refusal([brokenOff(this.#options.main.path, error)]) }
+      return { result: rejection([brokenOff(this.#options.main.path, error)]) }
     }
   }
 }

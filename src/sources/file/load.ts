@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { type Result, refusal } from '../../diagnostics/result.ts'
+import { type Result, rejection } from '../../diagnostics/result.ts'
 import { sentenceOf } from '../../diagnostics/system-error.ts'
 import { freeze } from '../../model/freeze.ts'
 import type { Model } from '../../model/model.ts'
@@ -69,7 +69,7 @@ export function* loadFileSteps(path: string, options: LoadOptions): Generator<vo
     const origin = { kind: 'file', file: shownAs, line: 1, column: 1 } as const
     const message = `the file cannot be read: ${found.problem}`
     const said = { code: 'PC0201', severity: 'error', message, origin } as const
-    return { result: refusal([said]), settings: undefined, files: [] }
+    return { result: rejection([said]), settings: undefined, files: [] }
   }
   yield
   const loaded = yield* loadTextSteps(found.text, path, options)
@@ -95,7 +95,7 @@ function* loadOnce(
   const { value: document, diagnostics } = readDocument(text, { file: shownAs, environment, how })
   yield
   if (document === undefined) {
-    return { result: refusal(diagnostics), settings: undefined, files: [] }
+    return { result: rejection(diagnostics), settings: undefined, files: [] }
   }
   const folder = dirname(resolve(path))
   return yield* toModel(document, { candidates: candidatesFrom(folder), readText: read, known })

@@ -1,6 +1,6 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { collector } from '../../diagnostics/report.ts'
-import { type Result, refusal, success } from '../../diagnostics/result.ts'
+import { type Result, rejection, success } from '../../diagnostics/result.ts'
 import type { Message } from '../../reach/checks/place.ts'
 import {
   type Document,
@@ -44,7 +44,7 @@ export function readDocument(
   const unfilled = collector()
   const place = { file, text, lines: lineStarts(text) }
   const diagnostics: Diagnostic[] = problems.map((problem) => said(place, problem, problem))
-  if (diagnostics.length > 0) return refusal(diagnostics)
+  if (diagnostics.length > 0) return rejection(diagnostics)
   const filling: Filling = (node, value) =>
     environment &&
     expand(value, environment, (problem) => {

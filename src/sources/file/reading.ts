@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { Report } from '../../diagnostics/report.ts'
-import { hasErrors, type Result, refusal, success } from '../../diagnostics/result.ts'
+import { hasErrors, type Result, rejection, success } from '../../diagnostics/result.ts'
 import type { Parent, RouteAction } from '../../model/route.ts'
 import {
   checkExpression,
@@ -101,14 +101,14 @@ export function parseAt<S extends z.ZodType>(
   const memory = isRepeated ? memoryOf(reading, schema, stage, input) : undefined
   const known = memory?.known
   const shape = known ?? quick?.(input) ?? checkShape(reading, schema, node, input, except)
-  if ('issues' in shape) return refusal(shape.issues)
+  if ('issues' in shape) return rejection(shape.issues)
   const { data, found } = shape
   const diagnostics =
     found.length === 0
       ? NO_DIAGNOSTICS
       : found.flatMap((one) => checkPart(reading, one, node, stage))
   for (const diagnostic of diagnostics) reading.report(diagnostic)
-  if (hasErrors(diagnostics)) return refusal(diagnostics)
+  if (hasErrors(diagnostics)) return rejection(diagnostics)
   if (memory !== undefined && known === undefined && diagnostics.length === 0) {
     remember(memory, shape)
   }

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { collector } from '../../diagnostics/report.ts'
-import { hasErrors, type Result, refusal } from '../../diagnostics/result.ts'
+import { hasErrors, type Result, rejection } from '../../diagnostics/result.ts'
 import type { Gateway } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
 import type { Attached } from '../../model/policy.ts'
@@ -62,7 +62,7 @@ export function* toModel(
   // Whatever else there is to say may be only because of these.
   const unfilled = document.unfilled()
   if (hasErrors(unfilled)) {
-    return { result: refusal(unfilled), settings: undefined, files: files.list() }
+    return { result: rejection(unfilled), settings: undefined, files: files.list() }
   }
   for (const one of unfilled) report(one)
   return { result: result(model), settings, files: files.list() }

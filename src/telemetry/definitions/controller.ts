@@ -80,7 +80,7 @@ export const controllerXdsConnections = defineGauge({
   labels: [GATEWAY],
 })
 
-export const controllerXdsRefusals = defineCounter({
+export const controllerXdsRejections = defineCounter({
   name: 'portcullis_controller_xds_refusals_total',
   help: 'Proxies that were rejected because they did not prove their identity.',
   labels: [
@@ -145,7 +145,7 @@ export const CONTROLLER: MetricGroup = {
     controllerStatusWrites,
     controllerApplies,
     controllerXdsConnections,
-    controllerXdsRefusals,
+    controllerXdsRejections,
     controllerXdsDeliveries,
     controllerXdsStaleProxies,
     controllerXdsSentBytes,

@@ -6,7 +6,7 @@ import { BODY_LIMITS, type BodyLimits, beginChunks, ChunkReader, readChunks } fr
 import type { Fields } from './fields.ts'
 import { lowerNames } from './lower-names.ts'
 import type { Framing } from './message.ts'
-import { refuse } from './rejections.ts'
+import { reject } from './rejections.ts'
 
 /** Reads bodies of every framing. One object serves all bodies of a connection. */
 export class BodyReader {
@@ -48,7 +48,7 @@ export function beginBody(
 
 /**
  * Reads on from `at`. Returns the offset that it came to, with the range that it found, which may
- * be empty, or a refusal. Call it until it came to the end or is done.
+ * be empty, or a rejection. Call it until it came to the end or is done.
  */
 export function readBody(
   body: BodyReader,
@@ -77,10 +77,10 @@ export function readBody(
   return body.to
 }
 
-/** When the peer has closed its side. Returns 1, or a refusal where the body is not whole. */
+/** When the peer has closed its side. Returns 1, or a rejection where the body is not whole. */
 export function endBody(body: BodyReader): number {
   if (body.framing === 'close') body.isDone = true
-  return body.isDone ? 1 : refuse('truncated-body')
+  return body.isDone ? 1 : reject('truncated-body')
 }
 
 /** The trailer section of a chunked body that had one, once it is done; `hide` leaves some out. */

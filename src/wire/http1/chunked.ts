@@ -17,8 +17,8 @@ import {
   TAB,
 } from './ascii.ts'
 import { HIDDEN, isForbiddenTrailer } from './field-names.ts'
-import { beginFields, Fields, fieldName, lineOf, readFields, refuseText } from './fields.ts'
-import { refuse } from './rejections.ts'
+import { beginFields, Fields, fieldName, lineOf, readFields, rejectText } from './fields.ts'
+import { reject } from './rejections.ts'
 
 export interface BodyLimits {
   /** Bytes of chunk extensions in one body; they mean nothing to us and are dropped. */
@@ -81,7 +81,7 @@ export function beginChunks(reader: ChunkReader, asWire: boolean): void {
 
 /**
  * Reads on from `at`. Returns the offset that it came to, with the range that it found, or a
- * refusal. Call it until it came to the end or is done.
+ * rejection. Call it until it came to the end or is done.
  */
 export function readChunks(
   reader: ChunkReader,
@@ -101,15 +101,15 @@ export function readChunks(
         if (digit < 16) {
           reader.size = reader.size * 16 + digit
           if (reader.size > Number.MAX_SAFE_INTEGER || ++reader.digits > 16) {
-            return refuse('chunk-too-large')
+            return reject('chunk-too-large')
           }
-        } else if (reader.digits === 0) return refuseText(byte, 'bad-chunk-size')
+        } else if (reader.digits === 0) return rejectText(byte, 'bad-chunk-size')
         else if (byte === CR) reader.state = SIZE_LF
         else if (byte === SEMICOLON) {
           reader.state = IN_EXTENSION
           reader.extension = AT_NAME
           if (reader.asWire) return give(reader, from, at, at + 1)
-        } else return refuseText(byte, 'bad-chunk-size')
+        } else return rejectText(byte, 'bad-chunk-size')
         at++
         break
       }
@@ -119,14 +119,14 @@ export function readChunks(
           from = at
         } else {
           reader.extension = nextOfExtension(reader.extension, byte)
-          if (reader.extension === INVALID) return refuseText(byte, 'bad-chunk-extension')
-          if (++reader.extensions > limits.extensions) return refuse('chunk-extensions-too-large')
+          if (reader.extension === INVALID) return rejectText(byte, 'bad-chunk-extension')
+          if (++reader.extensions > limits.extensions) return reject('chunk-extensions-too-large')
           from = at + 1
         }
         at++
         break
       case SIZE_LF:
-        if (byte !== LF) return refuse('bare-cr')
+        if (byte !== LF) return reject('bare-cr')
         reader.state = reader.size === 0 ? AT_TRAILERS : IN_DATA
         at++
         break
@@ -140,12 +140,12 @@ export function readChunks(
         break
       }
       case DATA_CR:
-        if (byte !== CR) return refuseText(byte, 'bad-chunk-end')
+        if (byte !== CR) return rejectText(byte, 'bad-chunk-end')
         reader.state = DATA_LF
         at++
         break
       case DATA_LF:
-        if (byte !== LF) return refuse('bare-cr')
+        if (byte !== LF) return reject('bare-cr')
         reader.state = IN_SIZE
         reader.digits = 0
         at++
@@ -163,7 +163,7 @@ export function readChunks(
         at = readTrailers(reader, bytes, at, end, limits)
         return at < 0 ? at : give(reader, at, at, at)
       case LAST_LF:
-        if (byte !== LF) return refuse('bare-cr')
+        if (byte !== LF) return reject('bare-cr')
         finish(reader)
         return give(reader, reader.asWire ? from : at + 1, at + 1, at + 1)
       default:
@@ -244,7 +244,7 @@ function readTrailers(
   if (read < 0) return read
   if (read === 0) {
     reader.held = held
-    return held === limits.trailers ? refuse('trailers-too-large') : end
+    return held === limits.trailers ? reject('trailers-too-large') : end
   }
   reader.trailers.text = reader.section.toString('latin1', 0, read)
   hideForbidden(reader.trailers)

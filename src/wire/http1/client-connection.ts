@@ -14,7 +14,7 @@ import type { ResponseEvents, UpstreamConnection } from '../upstream-connection.
 import { BodyReader, beginBody, endBody, readBody, trailersOf } from './body.ts'
 import { keepAliveTimeout } from './keep-alive.ts'
 import { HEAD_LIMITS, type HeadLimits } from './message.ts'
-import { refusalOf, refuse } from './rejections.ts'
+import { reject, rejectionOf } from './rejections.ts'
 import { isInterim, MAX_INTERIM, ResponseHead, readResponseHead } from './response-head.ts'
 
 export class ClientConnection implements UpstreamConnection, Timed, Reader, Leaving {
@@ -239,7 +239,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
       if (next === 0) break
       if (next < 0) {
         this.#isReading = false
-        this.#fail(refusalOf(next).word)
+        this.#fail(rejectionOf(next).word)
         return
       }
       at = next
@@ -256,7 +256,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
     const next = readResponseHead(bytes, at, end, this.#limits, this.#method, head)
     if (next <= 0) return next
     if (isInterim(head)) {
-      if (++this.#interim > MAX_INTERIM) return refuse('too-many-interim-responses')
+      if (++this.#interim > MAX_INTERIM) return reject('too-many-interim-responses')
       this.#events?.interim(head)
       return next
     }

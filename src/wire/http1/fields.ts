@@ -4,7 +4,7 @@
 
 import { COLON, CR, IS_TEXT, IS_TOKEN, LF, NUL, SPACE, TAB } from './ascii.ts'
 import { HIDDEN, isSameName, KINDS, kindOfName, PLAIN } from './field-names.ts'
-import { type RefusalWord, refuse } from './rejections.ts'
+import { type RejectionWord, reject } from './rejections.ts'
 
 /** Offsets of one field in the table: of its name, and of its value without the spaces around. */
 const NAME = 0
@@ -65,7 +65,7 @@ export function isRepeated(fields: Fields, kind: number): boolean {
 
 /**
  * Reads field lines and the empty line behind them. Returns the offset behind it, 0 for more
- * bytes, or a refusal. What was read is not read again, even where the bytes have moved meanwhile.
+ * bytes, or a rejection. What was read is not read again, even where the bytes have moved meanwhile.
  */
 export function readFields(
   fields: Fields,
@@ -88,10 +88,10 @@ export function readFields(
     const byte = bytes[at]
     if (byte === CR) {
       if (at + 1 === end) return pause(fields, AT_LINE, at - start)
-      return bytes[at + 1] === LF ? at + 2 : refuse('bare-cr')
+      return bytes[at + 1] === LF ? at + 2 : reject('bare-cr')
     }
-    if (byte === SPACE || byte === TAB) return refuse('obs-fold')
-    if (fields.count === max) return refuse('too-many-headers')
+    if (byte === SPACE || byte === TAB) return reject('obs-fold')
+    if (fields.count === max) return reject('too-many-headers')
     const slot = fields.count * STRIDE
     if (slot === fields.offsets.length) grow(fields)
     fields.offsets[slot + NAME] = at - start
@@ -109,7 +109,7 @@ function readName(fields: Fields, bytes: Buffer, start: number, from: number, en
   while (at < end && IS_TOKEN[bytes[at] as number] === 1) at++
   if (at === end) return pause(fields, IN_NAME, at - start)
   const name = start + (offsets[slot + NAME] as number)
-  if (bytes[at] !== COLON || at === name) return refuseName(bytes[at] as number, at === name)
+  if (bytes[at] !== COLON || at === name) return rejectName(bytes[at] as number, at === name)
   offsets[slot + NAME_END] = at - start
   fields.kinds[count] = kindOfName(bytes, name, at)
   fields.phase = IN_VALUE
@@ -128,9 +128,9 @@ function readValue(
   const slot = count * STRIDE
   const at = endOfText(bytes, from, end)
   if (at === end) return pause(fields, IN_VALUE, at - start)
-  if (bytes[at] !== CR) return refuseText(bytes[at] as number, 'bad-header-value')
+  if (bytes[at] !== CR) return rejectText(bytes[at] as number, 'bad-header-value')
   if (at + 1 === end) return pause(fields, IN_VALUE, at - start)
-  if (bytes[at + 1] !== LF) return refuse('bare-cr')
+  if (bytes[at + 1] !== LF) return reject('bare-cr')
   let value = start + (offsets[slot + NAME_END] as number) + 1
   let valueEnd = at
   while (value < valueEnd && isBlank(bytes[value] as number)) value++
@@ -171,16 +171,16 @@ function isBlank(byte: number): boolean {
   return byte === SPACE || byte === TAB
 }
 
-/** Which refusal the byte is that ended a name too early. */
-function refuseName(byte: number, isEmpty: boolean): number {
-  if (!isEmpty && isBlank(byte)) return refuse('space-before-colon')
-  return refuseText(byte, 'bad-header-name')
+/** Which rejection the byte is that ended a name too early. */
+function rejectName(byte: number, isEmpty: boolean): number {
+  if (!isEmpty && isBlank(byte)) return reject('space-before-colon')
+  return rejectText(byte, 'bad-header-name')
 }
 
-/** Which refusal a byte is that no text may have. */
-export function refuseText(byte: number, otherwise: RefusalWord): number {
-  if (byte === NUL) return refuse('nul')
-  return refuse(byte === LF ? 'bare-lf' : otherwise)
+/** Which rejection a byte is that no text may have. */
+export function rejectText(byte: number, otherwise: RejectionWord): number {
+  if (byte === NUL) return reject('nul')
+  return reject(byte === LF ? 'bare-lf' : otherwise)
 }
 
 /** Values that are shorter are not worth a view of their buffer. */

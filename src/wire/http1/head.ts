@@ -19,7 +19,7 @@ import {
 import { parseAuthority } from './host.ts'
 import { lowerNames } from './lower-names.ts'
 import { type HeadLimits, MessageHead, readConnection, readFraming } from './message.ts'
-import { refuse } from './rejections.ts'
+import { reject } from './rejections.ts'
 import { beginRequestLine, RequestLine, readRequestLine } from './request-line.ts'
 
 /** RFC 9112 §3.2 */
@@ -59,7 +59,7 @@ export class RequestHead extends MessageHead {
 
 /**
  * Reads a request head from `bytes` between `start` and `end`. Returns the offset behind it, 0
- * where it needs more bytes, or a refusal for ./rejections.ts. After 0, call it again with the same
+ * where it needs more bytes, or a rejection for ./rejections.ts. After 0, call it again with the same
  * head and at least the same bytes from `start` on, which may have moved meanwhile; after anything
  * else a new head begins.
  */
@@ -83,7 +83,7 @@ export function readRequestHead(
   if (at > 0) at = readFields(head.fields, bytes, start, seen, limits.fields)
   if (at === 0) {
     if (end - start < limits.head) return 0
-    at = refuse('head-too-large')
+    at = reject('head-too-large')
   }
   if (at > 0) {
     head.fields.text = latin1Text(bytes, start, at)
@@ -96,7 +96,7 @@ export function readRequestHead(
   return at
 }
 
-/** What the lines mean together. Returns 1 or a refusal. */
+/** What the lines mean together. Returns 1 or a rejection. */
 function understand(head: RequestHead, bytes: Buffer, start: number): number {
   const { line, fields } = head
   head.minor = line.minor
@@ -137,16 +137,16 @@ function readHost(head: RequestHead, bytes: Buffer, start: number): number {
     head.port = 0
     head.authority = NO_BYTES
     // RFC 9112 §3.2: HTTP/1.1 has exactly one.
-    return head.minor === 0 ? 1 : refuse('missing-host')
+    return head.minor === 0 ? 1 : reject('missing-host')
   }
-  if (isRepeated(fields, HOST)) return refuse('duplicate-host')
+  if (isRepeated(fields, HOST)) return reject('duplicate-host')
   // One connection mostly speaks to one host.
   const isSame = head.authority.length > 0 && hasBytes(fields, index, bytes, start, head.authority)
   if (isSame) return 1
   // A copy: a part of the head's text would keep all of that in memory.
   const written = Buffer.from(fieldValue(fields, index), 'latin1')
   const authority = parseAuthority(written.toString('latin1'))
-  if (authority === undefined) return refuse('bad-host')
+  if (authority === undefined) return reject('bad-host')
   head.authority = written
   head.host = authority.host
   head.port = authority.port
@@ -166,7 +166,7 @@ function readTarget(head: RequestHead): number {
     return 1
   }
   if (first !== ASTERISK) return readAbsoluteForm(head)
-  if (line.targetEnd - line.target !== 1 || head.method !== 'OPTIONS') return refuse('bad-target')
+  if (line.targetEnd - line.target !== 1 || head.method !== 'OPTIONS') return reject('bad-target')
   head.form = 'asterisk'
   head.path = '*'
   return 1
@@ -176,7 +176,7 @@ function readAuthorityForm(head: RequestHead): number {
   const { line, fields } = head
   const target = fields.text.substring(line.target, line.targetEnd)
   const authority = parseAuthority(target)
-  if (authority === undefined || authority.port === 0) return refuse('bad-target')
+  if (authority === undefined || authority.port === 0) return reject('bad-target')
   head.form = 'authority'
   head.path = ''
   return agree(head, target)
@@ -186,7 +186,7 @@ function readAbsoluteForm(head: RequestHead): number {
   const { line, fields } = head
   const target = fields.text.substring(line.target, line.targetEnd)
   const found = /^(https?):\/\/([^/?]*)([^?]*)/i.exec(target)
-  if (found === null) return refuse('bad-target')
+  if (found === null) return reject('bad-target')
   const [, scheme = '', authority = '', path = ''] = found
   head.scheme = scheme.toLowerCase() === 'https' ? 'https' : 'http'
   // RFC 9112 §3.2.4: without a path, OPTIONS asks about the server itself.
@@ -199,10 +199,10 @@ function readAbsoluteForm(head: RequestHead): number {
 /** Rules, routes and the upstream go by one host: what the target says and Host must be the same. */
 function agree(head: RequestHead, text: string): number {
   const authority = parseAuthority(text)
-  if (authority === undefined) return refuse('bad-target')
+  if (authority === undefined) return reject('bad-target')
   if (firstOf(head.fields, HOST) >= 0) {
     const isSame = authority.host === head.host && portOf(authority, head) === portOf(head, head)
-    return isSame ? 1 : refuse('host-mismatch')
+    return isSame ? 1 : reject('host-mismatch')
   }
   head.host = authority.host
   head.port = authority.port
@@ -221,7 +221,7 @@ function readExpect(head: RequestHead): number {
   head.expectContinue = false
   if (index < 0) return 1
   if (isRepeated(fields, EXPECT) || !hasValue(fields, index, '100-continue')) {
-    return refuse('unknown-expectation')
+    return reject('unknown-expectation')
   }
   // RFC 9110 §10.1.1: in HTTP/1.0 it is ignored; without a body there is nothing to wait for.
   head.expectContinue = head.minor === 1 && head.framing !== 'none'

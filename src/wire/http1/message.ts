@@ -13,7 +13,7 @@ import {
 } from './field-names.ts'
 import { Fields, fieldValue, firstOf, hasName, hasValue, isRepeated } from './fields.ts'
 import { unpadded } from './padding.ts'
-import { refuse } from './rejections.ts'
+import { reject } from './rejections.ts'
 
 /** How the end of a body is known: there is none, by its length, by chunks, by the connection's. */
 export type Framing = 'none' | 'length' | 'chunked' | 'close'
@@ -44,7 +44,7 @@ export class MessageHead {
 }
 
 /**
- * Sets framing and length from the fields. Returns 1 or a refusal. `acceptsRepeats`: several lengths
+ * Sets framing and length from the fields. Returns 1 or a rejection. `acceptsRepeats`: several lengths
  * that are the same are one, in several fields or in a list (RFC 9110 §8.6).
  */
 export function readFraming(head: MessageHead, acceptsRepeats = false): number {
@@ -54,21 +54,21 @@ export function readFraming(head: MessageHead, acceptsRepeats = false): number {
   head.framing = 'none'
   head.length = -1
   if (coding >= 0) {
-    // RFC 9112 §6.3: a message with both is an attack or a mistake; refuse it rather than choose.
-    if (length >= 0) return refuse('both-lengths')
+    // RFC 9112 §6.3: a message with both is an attack or a mistake; reject it rather than choose.
+    if (length >= 0) return reject('both-lengths')
     // RFC 9112 §6.1: whoever sends this in HTTP/1.0 may not know what it means.
-    if (head.minor === 0) return refuse('transfer-coding-in-http-1.0')
-    if (isRepeated(fields, TRANSFER_ENCODING)) return refuse('duplicate-transfer-encoding')
-    if (!hasValue(fields, coding, 'chunked')) return refuse('unknown-transfer-coding')
+    if (head.minor === 0) return reject('transfer-coding-in-http-1.0')
+    if (isRepeated(fields, TRANSFER_ENCODING)) return reject('duplicate-transfer-encoding')
+    if (!hasValue(fields, coding, 'chunked')) return reject('unknown-transfer-coding')
     head.framing = 'chunked'
     return 1
   }
   if (length < 0) return 1
   const digits = acceptsRepeats ? onlyLength(fields, length) : fieldValue(fields, length)
   const isSingle = acceptsRepeats || !isRepeated(fields, CONTENT_LENGTH)
-  if (!isSingle || digits === undefined) return refuse('duplicate-content-length')
+  if (!isSingle || digits === undefined) return reject('duplicate-content-length')
   head.length = parseLength(digits)
-  if (head.length < 0) return refuse('bad-content-length')
+  if (head.length < 0) return reject('bad-content-length')
   head.framing = head.length === 0 ? 'none' : 'length'
   return 1
 }
@@ -98,7 +98,7 @@ function parseLength(digits: string): number {
   return value <= Number.MAX_SAFE_INTEGER ? value : -1
 }
 
-/** Sets keepAlive, upgrade and options from the fields. Returns 1 or a refusal. */
+/** Sets keepAlive, upgrade and options from the fields. Returns 1 or a rejection. */
 export function readConnection(head: MessageHead): number {
   const { fields, options } = head
   const first = firstOf(fields, CONNECTION)
@@ -129,19 +129,19 @@ function readOptions(head: MessageHead): number {
     if (fields.kinds[i] !== CONNECTION) continue
     for (const element of fieldValue(fields, i).split(',')) {
       const option = unpadded(element).toLowerCase()
-      if (!isToken(option) && option !== '') return refuse('bad-connection')
+      if (!isToken(option) && option !== '') return reject('bad-connection')
       seen.add(option)
     }
   }
   seen.delete('')
-  if (seen.size > MAX_OPTIONS) return refuse('bad-connection')
+  if (seen.size > MAX_OPTIONS) return reject('bad-connection')
   // RFC 9112 §9.3: close wins over keep-alive.
   head.keepAlive = !seen.delete('close') && (head.minor === 1 || seen.has('keep-alive'))
   seen.delete('keep-alive')
   // RFC 9110 §7.8: in HTTP/1.0 it is ignored.
   if (seen.delete('upgrade') && head.minor === 1) head.upgrade = protocols(fields)
   for (const option of seen) {
-    if (isEndToEnd(option)) return refuse('connection-names-end-to-end')
+    if (isEndToEnd(option)) return reject('connection-names-end-to-end')
     options.push(option)
   }
   hideOptions(fields, options)

@@ -16,12 +16,12 @@ import {
   SLASH,
   SPACE,
 } from './ascii.ts'
-import { refuse } from './rejections.ts'
+import { reject } from './rejections.ts'
 
 /**
  * The one path that rules, routes and the upstream see: dot segments resolved and never above the
  * root, unreserved bytes decoded, other escapes in upper case, then adjacent slashes merged unless
- * they are kept; `;` stays. Returns the same string if there is nothing to do, and a refusal for
+ * they are kept; `;` stays. Returns the same string if there is nothing to do, and a rejection for
  * what others may read in another way.
  */
 export function normalisePath(path: string, keepsSlashes = false): string | number {
@@ -35,7 +35,7 @@ export function normalisePath(path: string, keepsSlashes = false): string | numb
     before = code
   }
   if (i === path.length && path.charCodeAt(0) === SLASH) return path
-  if (path.charCodeAt(0) !== SLASH) return refuse('bad-path')
+  if (path.charCodeAt(0) !== SLASH) return reject('bad-path')
   const decoded = decodePath(path)
   if (typeof decoded === 'number') return decoded
   const resolved = resolveSegments(decoded)
@@ -48,16 +48,16 @@ function decodePath(path: string): string | number {
   let copied = 0
   for (let i = 0; i < path.length; i++) {
     const code = path.charCodeAt(i)
-    if (code === NUL) return refuse('nul-in-path')
-    if (code === BACKSLASH) return refuse('backslash-in-path')
+    if (code === NUL) return reject('nul-in-path')
+    if (code === BACKSLASH) return reject('backslash-in-path')
     if (code <= SPACE || code >= DEL || code === HASH || code === QUESTION)
-      return refuse('bad-path')
+      return reject('bad-path')
     if (code !== PERCENT) continue
     const byte = byteAt(path, i)
-    if (byte < 0) return refuse('bad-percent')
-    if (byte === NUL) return refuse('nul-in-path')
-    if (byte === SLASH) return refuse('encoded-slash')
-    if (byte === BACKSLASH) return refuse('backslash-in-path')
+    if (byte < 0) return reject('bad-percent')
+    if (byte === NUL) return reject('nul-in-path')
+    if (byte === SLASH) return reject('encoded-slash')
+    if (byte === BACKSLASH) return reject('backslash-in-path')
     decoded += path.substring(copied, i)
     decoded +=
       IS_UNRESERVED[byte] === 1 ? String.fromCharCode(byte) : path.substring(i, i + 3).toUpperCase()
@@ -65,7 +65,7 @@ function decodePath(path: string): string | number {
     copied = i + 1
   }
   decoded += path.substring(copied)
-  return OVERLONG.test(decoded) ? refuse('bad-percent') : decoded
+  return OVERLONG.test(decoded) ? reject('bad-percent') : decoded
 }
 
 /**
@@ -90,7 +90,7 @@ function resolveSegments(path: string): string | number {
   for (let i = 0; i < segments.length; i++) {
     const segment = segments[i] as string
     // Servers that cut parameters off before they resolve see a dot segment here.
-    if (/^\.\.?(?:;|%3B)/.test(segment)) return refuse('parameter-of-dot-segment')
+    if (/^\.\.?(?:;|%3B)/.test(segment)) return reject('parameter-of-dot-segment')
     const isDot = segment === '.' || segment === '..'
     if (segment === '..') kept.pop()
     if (!isDot) kept.push(segment)

@@ -1,7 +1,7 @@
 import { isOfSet, type NameSet, nameSet } from './field-lines.ts'
 import { HIDDEN, TRAILER } from './field-names.ts'
 import { type Fields, fieldName, firstOf } from './fields.ts'
-import { refuse } from './rejections.ts'
+import { reject } from './rejections.ts'
 
 /** What happens to headers whose names have underscores. */
 export type Underscores = 'Auto' | 'Allow' | 'Drop' | 'Reject'
@@ -38,7 +38,7 @@ export class RequestNames {
     this.#isDashed = ![...read.names].some((name) => name.includes('_'))
   }
 
-  /** Hides what is dropped. Returns 1 or a refusal. */
+  /** Hides what is dropped. Returns 1 or a rejection. */
   checkHeaders(fields: Fields): number {
     if (!this.#forwardsTrailers) hideTrailerNames(fields)
     if (this.#underscores === 'Allow') return 1
@@ -47,7 +47,7 @@ export class RequestNames {
     if (!looksAtAll && !fields.text.includes('_')) return 1
     for (let i = 0; i < fields.count; i++) {
       if ((fields.kinds[i] as number) >= HIDDEN || !this.#isMistakable(fields, i)) continue
-      if (this.#underscores !== 'Drop') return refuse('ambiguous-header-name')
+      if (this.#underscores !== 'Drop') return reject('ambiguous-header-name')
       fields.kinds[i] = HIDDEN
     }
     return 1

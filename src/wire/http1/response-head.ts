@@ -1,12 +1,12 @@
-// HOT PATH: one pass over a response head, as strict as with requests: what is refused is a 502.
+// HOT PATH: one pass over a response head, as strict as with requests: what is rejected is a 502.
 // Guarded by bench/http1-head.ts; equals test/fuzz/http1-response.plain.ts on any input.
 // Liberties: one object for all responses of a connection.
 
 import { latin1Text } from '../latin1.ts'
 import { CR, LF, SPACE, ZERO } from './ascii.ts'
-import { beginFields, endOfText, readFields, refuseText } from './fields.ts'
+import { beginFields, endOfText, readFields, rejectText } from './fields.ts'
 import { type HeadLimits, MessageHead, readConnection, readFraming } from './message.ts'
-import { refuse } from './rejections.ts'
+import { reject } from './rejections.ts'
 import { readVersion } from './request-line.ts'
 
 /**
@@ -61,7 +61,7 @@ export function readResponseHead(
   if (at > 0) at = readFields(head.fields, bytes, start, seen, limits.fields)
   if (at === 0) {
     if (end - start < limits.head) return 0
-    at = refuse('head-too-large')
+    at = reject('head-too-large')
   }
   if (at > 0) {
     const text = latin1Text(bytes, start, at)
@@ -85,7 +85,7 @@ function readStatusLine(bytes: Buffer, start: number, end: number, head: Respons
       const digit = byte - ZERO
       // RFC 9110 §15: 600 to 999 are not valid, but in use; a client takes them for 5xx.
       const isFitting = i === 8 ? byte === SPACE : digit >= 0 && digit <= 9 && (i > 9 || digit > 0)
-      if (!isFitting) return refuseText(byte, 'bad-status-line')
+      if (!isFitting) return rejectText(byte, 'bad-status-line')
     }
     if (start + 12 === end) return 0
     const hundreds = (bytes[start + 9] as number) - ZERO
@@ -93,7 +93,7 @@ function readStatusLine(bytes: Buffer, start: number, end: number, head: Respons
     head.status = hundreds * 100 + tens * 10 + (bytes[start + 11] as number) - ZERO
     head.minor = version - 10
     const byte = bytes[start + 12] as number
-    if (byte !== SPACE && byte !== CR) return refuseText(byte, 'bad-status-line')
+    if (byte !== SPACE && byte !== CR) return rejectText(byte, 'bad-status-line')
     head.reasonAt = byte === SPACE ? 13 : 12
     head.at = head.reasonAt
     head.phase = IN_REASON
@@ -101,9 +101,9 @@ function readStatusLine(bytes: Buffer, start: number, end: number, head: Respons
   const at = endOfText(bytes, start + head.at, end)
   head.at = at - start
   if (at === end) return 0
-  if (bytes[at] !== CR) return refuseText(bytes[at] as number, 'bad-status-line')
+  if (bytes[at] !== CR) return rejectText(bytes[at] as number, 'bad-status-line')
   if (at + 1 === end) return 0
-  if (bytes[at + 1] !== LF) return refuse('bare-cr')
+  if (bytes[at + 1] !== LF) return reject('bare-cr')
   head.reasonEnd = at - start
   return at + 2
 }
@@ -115,7 +115,7 @@ function understand(head: ResponseHead, method: string): number {
   const { status } = head
   if (status < 200 || status === 204) {
     // RFC 9112 §6.1 forbids it, and whoever sends it may send chunks too.
-    if (head.framing === 'chunked') return refuse('transfer-coding-without-body')
+    if (head.framing === 'chunked') return reject('transfer-coding-without-body')
     head.framing = 'none'
   } else if (status === 304 || method === 'HEAD') head.framing = 'none'
   else if (head.framing === 'none' && head.length < 0) {

@@ -15,7 +15,7 @@ import { endOnce, HALF_CLOSED } from './close-grace.ts'
 import { type FieldLines, type NameSet, NO_LINES } from './field-lines.ts'
 import type { Fields } from './fields.ts'
 import { RequestHead, readRequestHead } from './head.ts'
-import { type Refusal, refusalOf, refuse } from './rejections.ts'
+import { type Rejection, reject, rejectionOf } from './rejections.ts'
 import type { ResponseHead } from './response-head.ts'
 import { type ConnectionField, ResponseWriter } from './response-writer.ts'
 import type { ServerLimits } from './server-limits.ts'
@@ -193,9 +193,9 @@ export class ServerConnection implements Downstream, Timed {
     // Who closed its side and is not waited for any longer went by itself.
     const isGone = this.#ended && !this.socket.writableNeedDrain
     if (!isGone) this.#events.closing?.(wasIdle ? 'idle' : 'timeout')
-    if (name === 'head') this.#refuse(refusalOf(refuse('head-timeout')))
+    if (name === 'head') this.#reject(rejectionOf(reject('head-timeout')))
     else if (isExchange && !isWhole && !this.#response.isBegun)
-      this.#unreadable(refusalOf(refuse('body-timeout')))
+      this.#unreadable(rejectionOf(reject('body-timeout')))
     else {
       this.#response.cut()
       this.#onClose(wasIdle ? 'idle' : isGone ? 'closed' : 'timeout')
@@ -257,7 +257,7 @@ export class ServerConnection implements Downstream, Timed {
   #readHead(bytes: Buffer, at: number, end: number): number {
     const next = readRequestHead(bytes, at, end, this.#limits, this.head)
     if (next > 0) this.#begin()
-    else if (next < 0) this.#refuse(refusalOf(next))
+    else if (next < 0) this.#reject(rejectionOf(next))
     else if (this.#go(this.#state.on.begin)) this.deadline = eventTime() + this.#limits.headTimeout
     return next
   }
@@ -277,7 +277,7 @@ export class ServerConnection implements Downstream, Timed {
     const { body } = this
     const next = readBody(body, bytes, at, end)
     if (next < 0 || body.byteCount > this.#limits.body) {
-      this.#unreadable(refusalOf(next < 0 ? next : refuse('body-too-large')))
+      this.#unreadable(rejectionOf(next < 0 ? next : reject('body-too-large')))
       return -1
     }
     if (body.to > body.from) {
@@ -307,13 +307,13 @@ export class ServerConnection implements Downstream, Timed {
   }
 
   /** Nothing more is read of the request; the response is up to whoever began the exchange. */
-  #unreadable(refusal: Refusal): void {
+  #unreadable(rejection: Rejection): void {
     const sink = this.#sink
     this.#sink = undefined
     this.#keepsAlive = false
     this.#go(this.#state.on.spoil)
-    this.#events.unreadable(this, refusal)
-    sink?.abort(refusal.word)
+    this.#events.unreadable(this, rejection)
+    sink?.abort(rejection.word)
   }
 
   /** Whatever is still to come of the request is read first, where there may be another one. */
@@ -342,14 +342,14 @@ export class ServerConnection implements Downstream, Timed {
     this.#readOn()
   }
 
-  #refuse(refusal: Refusal): void {
+  #reject(rejection: Rejection): void {
     this.#events.closing?.('bad-request')
     this.#keepsAlive = false
     this.head.method = ''
-    this.#go(this.#state.on.refuse)
-    if (refusal.word === 'not-http') this.#responded()
-    else this.reply(refusal.status, NO_LINES, '')
-    this.#events.refused(this, refusal)
+    this.#go(this.#state.on.reject)
+    if (rejection.word === 'not-http') this.#responded()
+    else this.reply(rejection.status, NO_LINES, '')
+    this.#events.rejected(this, rejection)
   }
 
   #onDrain(): void {

@@ -52,7 +52,7 @@ function plain(facts: Facts, step: StepName): Facts | undefined {
     case 'request':
       return isAwaited ? { ...START, phase: 'exchange' } : undefined
     case 'requestWhole':
-    case 'refuse':
+    case 'reject':
       return isAwaited ? { ...START, phase: 'exchange', isWhole: true } : undefined
     case 'read':
       return isOpen && !isRead && !hasResponded ? { ...facts, isRead: true } : undefined
@@ -142,7 +142,7 @@ class Talk {
     client.on('error', () => {})
     const events: DownstreamEvents = {
       request: () => {},
-      refused: () => {},
+      rejected: () => {},
       unreadable: () => {},
       aborted: () => void this.aborted++,
       drained: () => {},

@@ -44,7 +44,7 @@ export type StepName =
   | 'request'
   | 'requestWhole'
   /** Bytes came that are no request. */
-  | 'refuse'
+  | 'reject'
   /** Somebody reads the body; wants no more for now; wants more again. */
   | 'read'
   | 'pause'
@@ -76,7 +76,7 @@ interface Row {
 const CLOSE = { close: 'closed' } as const
 const OVER = { finish: 'idle', ...CLOSE } as const
 const OPEN = { upgrade: 'tunnel', ...OVER } as const
-const HEAD = { request: 'unread', requestWhole: 'whole', refuse: 'whole', ...CLOSE } as const
+const HEAD = { request: 'unread', requestWhole: 'whole', reject: 'whole', ...CLOSE } as const
 
 const ROWS: Readonly<Record<StateName, Row>> = {
   idle: { reads: 'head', on: { begin: 'head', leave: 'closing', ...HEAD } },
@@ -132,7 +132,7 @@ const STEPS: Readonly<Record<StepName, undefined>> = {
   begin: undefined,
   request: undefined,
   requestWhole: undefined,
-  refuse: undefined,
+  reject: undefined,
   read: undefined,
   pause: undefined,
   resume: undefined,

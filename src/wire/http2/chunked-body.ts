@@ -18,7 +18,7 @@ export class ChunkedBody {
     return trailersOf(this.#body)
   }
 
-  /** Returns 1, 0 where no more should come for now, or a refusal. */
+  /** Returns 1, 0 where no more should come for now, or a rejection. */
   write(bytes: Buffer, out: StreamOutput): number {
     const body = this.#body
     let takesMore = true

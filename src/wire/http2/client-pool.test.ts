@@ -329,10 +329,10 @@ describe('connections', () => {
     ask(pool)
     await wait(100)
     const waiting = ask(pool)
-    const refused = ask(pool)
-    await Promise.all([waiting.over, refused.over])
+    const rejected = ask(pool)
+    await Promise.all([waiting.over, rejected.over])
     assert.deepEqual(waiting.reported, ['unconnected pending-timeout'])
-    assert.deepEqual(refused.reported, ['unconnected overloaded'])
+    assert.deepEqual(rejected.reported, ['unconnected overloaded'])
   })
 
   it('an idle connection closes, and one that was aborted has room again', async () => {

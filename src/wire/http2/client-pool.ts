@@ -37,7 +37,7 @@ const SILENT: Http2PoolObserver = { opened() {}, closed() {}, failed() {}, shed(
 export interface Http2PoolOptions extends SessionOptions {
   /** Connections at the same time. */
   readonly max: number
-  /** Requests that wait; what comes beyond is refused at once. */
+  /** Requests that wait; what comes beyond is rejected at once. */
   readonly maxPending: number
 }
 

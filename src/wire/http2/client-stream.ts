@@ -4,7 +4,7 @@
 import { HeldBytes } from '../held-bytes.ts'
 import type { Fields } from '../http1/fields.ts'
 import type { RequestHead } from '../http1/head.ts'
-import { refusalOf, refuse } from '../http1/rejections.ts'
+import { reject, rejectionOf } from '../http1/rejections.ts'
 import { MAX_INTERIM, type ResponseHead } from '../http1/response-head.ts'
 import { isWritable, type OutgoingRequest } from '../http1/write.ts'
 import type { ResponseEvents, UpstreamConnection } from '../upstream-connection.ts'
@@ -19,7 +19,7 @@ import type { StreamHome } from './stream-home.ts'
 import { readHttp2Trailers } from './trailers.ts'
 
 /** RFC 9113 §8.1: trailers end the stream. */
-const MISPLACED = refuse('bad-header-value')
+const MISPLACED = reject('bad-header-value')
 
 /** Room for one request on a connection that carries many. */
 export class ClientStream extends ClientStreamState implements UpstreamConnection, WireStream {
@@ -129,7 +129,7 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
     if (this.#isUnwanted) return true
     const { out } = this
     const verdict = this.chunks?.write(bytes, out) ?? (out.write(bytes) ? 1 : 0)
-    if (verdict < 0) this.#fail(refusalOf(verdict).word, false)
+    if (verdict < 0) this.#fail(rejectionOf(verdict).word, false)
     // A body may come for as long as the client sends it, if only the upstream takes it.
     else if (verdict === 0) this.deadline = performance.now() + this.timeout
     return verdict !== 0
@@ -248,7 +248,7 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
 
   /** The upstream broke the stream off. */
   wasReset(code: number): void {
-    // RFC 9113 §8.7: what was refused was not looked at.
+    // RFC 9113 §8.7: what was rejected was not looked at.
     if (code === REFUSED_STREAM && !this.hasEnded) this.#fail('refused-stream', !this.isResponding)
     else this.gone('reset')
   }
@@ -281,7 +281,7 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
     const verdict = readHttp2Response(block, this.method, limits, head, this.switching)
     const isInterim = verdict > 0 && head.status < 200 && head.status !== 101
     if (verdict < 0 || (endsStream && (isInterim || head.framing === 'length'))) {
-      const word = verdict < 0 ? refusalOf(verdict).word : 'truncated-body'
+      const word = verdict < 0 ? rejectionOf(verdict).word : 'truncated-body'
       this.#fail(word, false, PROTOCOL_ERROR)
     } else if (isInterim) {
       if (++this.interim > MAX_INTERIM) this.#fail('too-many-interim-responses', false)
@@ -301,7 +301,7 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
   #onTrailers(block: FieldBlock, endsStream: boolean): void {
     const trailers = endsStream ? readHttp2Trailers(block) : MISPLACED
     if (typeof trailers === 'number') {
-      this.#fail(refusalOf(trailers).word, false, PROTOCOL_ERROR)
+      this.#fail(rejectionOf(trailers).word, false, PROTOCOL_ERROR)
       return
     }
     this.trailers = trailers

@@ -39,7 +39,7 @@ const setting = (id: number, value: number) => {
 const times = (count: number, bytes: Buffer) => Buffer.concat(Array(count).fill(bytes))
 
 const [NO_ERROR, PROTOCOL_ERROR, FLOW_CONTROL_ERROR, STREAM_CLOSED] = [0, 1, 3, 5]
-const [FRAME_SIZE_ERROR, REFUSED, CANCEL, COMPRESSION_ERROR] = [6, 7, 8, 9]
+const [FRAME_SIZE_ERROR, REJECTED, CANCEL, COMPRESSION_ERROR] = [6, 7, 8, 9]
 
 describe('what an upstream says of one request', () => {
   for (const [name, frames, reported, resets, method = 'GET'] of [
@@ -85,13 +85,13 @@ describe('what an upstream says of one request', () => {
     ],
     [
       'a refusal was not looked at',
-      [frame(RST_STREAM, 0, 1, words(REFUSED))],
+      [frame(RST_STREAM, 0, 1, words(REJECTED))],
       ['failed refused-stream untouched'],
       [],
     ],
     [
       'a refusal behind the head was',
-      [head(OK), frame(RST_STREAM, 0, 1, words(REFUSED))],
+      [head(OK), frame(RST_STREAM, 0, 1, words(REJECTED))],
       ['200', 'failed refused-stream'],
       [],
     ],

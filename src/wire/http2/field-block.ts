@@ -17,7 +17,7 @@ export class FieldBlock {
   size = 0
   /** Fields were left out, since there was no more room for them. */
   isTooLarge = false
-  /** The first refusal that a name or a value is worth, or 1. */
+  /** The first rejection that a name or a value is worth, or 1. */
   verdict = 1
 }
 

@@ -3,8 +3,8 @@
 // field; what is in it was checked when it came in, and is copied from then on.
 
 import { COLON, CR, IS_TEXT, IS_TOKEN, LF, SPACE, TAB } from '../http1/ascii.ts'
-import { refuseText } from '../http1/fields.ts'
-import { refuse } from '../http1/rejections.ts'
+import { rejectText } from '../http1/fields.ts'
+import { reject } from '../http1/rejections.ts'
 import { beginBlock, type FieldBlock, makeRoom, noteField } from './field-block.ts'
 import { FIELD_OVERHEAD, STATIC_FIELDS, staticName, staticValue } from './hpack-static.ts'
 import { decodeHuffman } from './huffman.ts'
@@ -191,7 +191,7 @@ export class HpackDecoder {
       lines = this.#arena
       from = this.#entries[slot] as number
       length = this.#entries[slot + 1] as number
-      // Of a name that was refused when it came the verdict may be about the value: look again.
+      // Of a name that was rejected when it came the verdict may be about the value: look again.
       if ((this.#entries[slot + 3] as number) < 0) {
         const verdict = checkName(lines, from, from + length)
         if (verdict < 0 && block.verdict > 0) block.verdict = verdict
@@ -289,12 +289,12 @@ function sizeFor(byteCount: number): number {
   return size
 }
 
-/** 1, or the refusal that a name is worth. A pseudo-header's has a colon in front. */
+/** 1, or the rejection that a name is worth. A pseudo-header's has a colon in front. */
 function checkName(bytes: Buffer, from: number, end: number): number {
   const first = bytes[from] === COLON ? from + 1 : from
-  if (first === end) return refuse('bad-header-name')
+  if (first === end) return reject('bad-header-name')
   for (let i = first; i < end; i++)
-    if (IS_NAME[bytes[i] as number] !== 1) return refuseText(bytes[i] as number, 'bad-header-name')
+    if (IS_NAME[bytes[i] as number] !== 1) return rejectText(bytes[i] as number, 'bad-header-name')
   return 1
 }
 
@@ -304,11 +304,11 @@ function checkValue(bytes: Buffer, from: number, end: number): number {
   for (let i = from; i < end; i++) {
     const byte = bytes[i] as number
     if (IS_TEXT[byte] === 1) continue
-    if (byte !== CR) return refuseText(byte, 'bad-header-value')
-    return refuse(i + 1 < end && bytes[i + 1] === LF ? 'bare-lf' : 'bare-cr')
+    if (byte !== CR) return rejectText(byte, 'bad-header-value')
+    return reject(i + 1 < end && bytes[i + 1] === LF ? 'bare-lf' : 'bare-cr')
   }
   const isPadded = isBlank(bytes[from] as number) || isBlank(bytes[end - 1] as number)
-  return isPadded ? refuse('bad-header-value') : 1
+  return isPadded ? reject('bad-header-value') : 1
 }
 
 function isBlank(byte: number): boolean {

@@ -107,7 +107,7 @@ describe('what is no block', () => {
     it(name, () => assert.equal(read(new HpackDecoder(4_096), hex(bytes)), undefined))
   }
 
-  it('whatever comes, it is read or refused, and costs no more than its bytes', () => {
+  it('whatever comes, it is read or rejected, and costs no more than its bytes', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 64 }), { maxLength: 8 }), (blocks) => {
         const decoder = new HpackDecoder(1_000)

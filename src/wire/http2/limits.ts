@@ -19,7 +19,7 @@ export interface FloodLimits {
 
 /** What one client may ask of one HTTP/2 connection. */
 export interface Http2Limits extends ServerLimits, FloodLimits {
-  /** Streams at the same time; the client is told, and more are refused. */
+  /** Streams at the same time; the client is told, and more are rejected. */
   readonly streams: number
   /** Bytes of one body that a client may send before somebody reads them. */
   readonly streamWindow: number

@@ -8,17 +8,17 @@ import { areBytes } from '../http1/fields.ts'
 import { type RequestHead, readRequestHead } from '../http1/head.ts'
 import { parseAuthority } from '../http1/host.ts'
 import type { HeadLimits } from '../http1/message.ts'
-import { refuse } from '../http1/rejections.ts'
+import { reject } from '../http1/rejections.ts'
 import { isOfConnection } from './connection-fields.ts'
 import { type FieldBlock, nameEnd, nameStart, valueEnd, valueStart } from './field-block.ts'
 
 /*
  * The fields of a block are lines of HTTP/1.1 already. With a first line in front they are read like
  * any other head, so that there is one set of rules for what is understood. What could change its
- * meaning on that way, such as the end of a line in a value, is refused before.
+ * meaning on that way, such as the end of a line in a value, is rejected before.
  */
 
-/** Reads a decoded block. Returns 1 or a refusal. */
+/** Reads a decoded block. Returns 1 or a rejection. */
 export function readHttp2Request(
   block: FieldBlock,
   endsStream: boolean,
@@ -27,15 +27,15 @@ export function readHttp2Request(
 ): number {
   if (block.verdict < 0) return block.verdict
   let verdict = sortFields(block)
-  if (verdict > 0 && block.isTooLarge) verdict = refuse('head-too-large')
+  if (verdict > 0 && block.isTooLarge) verdict = reject('head-too-large')
   if (verdict > 0) verdict = checkPseudo(block, endsStream)
   if (verdict < 0) return verdict
   const length = render(block, endsStream)
   const at = readRequestHead(rendered, 0, length, limits, head)
   if (at < 0) return at
   // Whatever ended early was not one head.
-  if (at !== length) return refuse(at === 0 ? 'head-too-large' : 'bad-header-value')
-  if (endsStream && head.framing !== 'none') return refuse('truncated-body')
+  if (at !== length) return reject(at === 0 ? 'head-too-large' : 'bad-header-value')
+  if (endsStream && head.framing !== 'none') return reject('truncated-body')
   return 1
 }
 
@@ -74,7 +74,7 @@ function sortFields(block: FieldBlock): number {
     const from = nameStart(block, i)
     const to = nameEnd(block, i)
     if (bytes[from] === COLON) {
-      if (firstField < count || !notePseudo(bytes, from, to, i)) return refuse('bad-header-name')
+      if (firstField < count || !notePseudo(bytes, from, to, i)) return reject('bad-header-name')
       continue
     }
     if (firstField === count) firstField = i
@@ -83,13 +83,13 @@ function sortFields(block: FieldBlock): number {
       if (to - from === 6 && areBytes(bytes, from, to, COOKIE)) cookies++
       // RFC 8441 §5: there is none, and the one that the backend gets is ours.
       else if (protocol >= 0 && areBytes(bytes, from, to, WEBSOCKET_KEY))
-        return refuse('bad-connection')
+        return reject('bad-connection')
     } else if (kind === HOST) {
-      if (host >= 0) return refuse('duplicate-host')
+      if (host >= 0) return reject('duplicate-host')
       host = i
     } else if (kind === CONTENT_LENGTH) hasLength = true
     else if (isOfConnection(kind) || (kind === TE && !isTrailers(block, i)))
-      return refuse('bad-connection')
+      return reject('bad-connection')
   }
   return 1
 }
@@ -130,24 +130,24 @@ function hasValue(block: FieldBlock, index: number, wanted: Buffer): boolean {
 
 /** RFC 9113 §8.3.1 */
 function checkPseudo(block: FieldBlock, endsStream: boolean): number {
-  if (method < 0 || !isToken(block, method)) return refuse('bad-method')
+  if (method < 0 || !isToken(block, method)) return reject('bad-method')
   if (authority >= 0 && host >= 0) {
     const verdict = agreeOnHost(block)
     if (verdict < 0) return verdict
   }
   const isConnect = hasValue(block, method, CONNECT)
   // §8.5: what has more is the extended form, and says what for.
-  if (isConnect && protocol < 0) return scheme >= 0 || path >= 0 ? refuse('bad-target') : 1
+  if (isConnect && protocol < 0) return scheme >= 0 || path >= 0 ? reject('bad-target') : 1
   if (protocol >= 0) {
     const isTunnel = isConnect && !endsStream && !hasLength
-    if (!isTunnel || !hasValue(block, protocol, WEBSOCKET)) return refuse('bad-target')
+    if (!isTunnel || !hasValue(block, protocol, WEBSOCKET)) return reject('bad-target')
   }
-  if (scheme < 0 || path < 0 || !isVisible(block, path)) return refuse('bad-target')
-  if (!hasValue(block, scheme, HTTP) && !hasValue(block, scheme, HTTPS)) return refuse('bad-target')
+  if (scheme < 0 || path < 0 || !isVisible(block, path)) return reject('bad-target')
+  if (!hasValue(block, scheme, HTTP) && !hasValue(block, scheme, HTTPS)) return reject('bad-target')
   // The absolute form of HTTP/1.1 would be a second authority.
   const isAsterisk = valueEnd(block, path) - valueStart(block, path) === 1
   const isOrigin = block.bytes[valueStart(block, path)] === SLASH
-  return isOrigin || isAsterisk ? 1 : refuse('bad-target')
+  return isOrigin || isAsterisk ? 1 : reject('bad-target')
 }
 
 function isToken(block: FieldBlock, index: number): boolean {
@@ -171,9 +171,9 @@ function isVisible(block: FieldBlock, index: number): boolean {
 function agreeOnHost(block: FieldBlock): number {
   const first = parseAuthority(valueAt(block, authority))
   const second = parseAuthority(valueAt(block, host))
-  if (first === undefined || second === undefined) return refuse('bad-host')
+  if (first === undefined || second === undefined) return reject('bad-host')
   const isSame = first.host === second.host && first.port === second.port
-  return isSame ? 1 : refuse('host-mismatch')
+  return isSame ? 1 : reject('host-mismatch')
 }
 
 function valueAt(block: FieldBlock, index: number): string {

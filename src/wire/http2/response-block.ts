@@ -5,7 +5,7 @@ import { COLON, ZERO } from '../http1/ascii.ts'
 import { kindOfName, PLAIN } from '../http1/field-names.ts'
 import { areBytes } from '../http1/fields.ts'
 import type { HeadLimits } from '../http1/message.ts'
-import { refuse } from '../http1/rejections.ts'
+import { reject } from '../http1/rejections.ts'
 import { type ResponseHead, readResponseHead } from '../http1/response-head.ts'
 import { isOfConnection } from './connection-fields.ts'
 import {
@@ -22,7 +22,7 @@ const STATUS = bytesOf(':status')
 const VERSION = bytesOf('HTTP/1.1 ')
 
 /**
- * Reads a response's header block as HTTP/1.1 would. Returns 1 or a refusal. A body of unknown
+ * Reads a response's header block as HTTP/1.1 would. Returns 1 or a rejection. A body of unknown
  * length is one that ends with its connection: then nobody expects it to have chunks.
  * `switching`: lines that make the 2xx of an extended CONNECT a 101.
  */
@@ -52,14 +52,14 @@ const TWO = ZERO + 2
 function checkBlock(block: FieldBlock): number {
   const { bytes, count } = block
   if (block.verdict < 0) return block.verdict
-  if (count === 0 || !isStatus(block)) return refuse('bad-status-line')
+  if (count === 0 || !isStatus(block)) return reject('bad-status-line')
   for (let i = 1; i < count; i++) {
     const from = nameStart(block, i)
-    if (bytes[from] === COLON) return refuse('bad-header-name')
+    if (bytes[from] === COLON) return reject('bad-header-name')
     const kind = kindOfName(bytes, from, nameEnd(block, i))
-    if (kind !== PLAIN && isOfConnection(kind)) return refuse('bad-connection')
+    if (kind !== PLAIN && isOfConnection(kind)) return reject('bad-connection')
   }
-  return block.isTooLarge ? refuse('head-too-large') : 1
+  return block.isTooLarge ? reject('head-too-large') : 1
 }
 
 /** Three digits; §8.6: there is no switching of protocols. */
@@ -101,6 +101,6 @@ function readWhole(
   const at = readResponseHead(bytes, 0, end, limits, method, head)
   if (at < 0) return at
   // Whatever ended early was not one head.
-  if (at !== end) return refuse(at === 0 ? 'head-too-large' : 'bad-header-value')
+  if (at !== end) return reject(at === 0 ? 'head-too-large' : 'bad-header-value')
   return 1
 }

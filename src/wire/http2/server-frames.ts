@@ -190,14 +190,14 @@ export abstract class ServerFrames
     }
     if (this.streams.size >= this.limits.streams) {
       this.observer.reset?.('refused')
-      this.#refuse(id, REFUSED_STREAM)
+      this.#reject(id, REFUSED_STREAM)
       // Who has read the settings knows.
       if (this.isAcknowledged) this.guard.spendReset()
       return
     }
     if (dependsOnItself) {
       this.observer.reset?.('malformed')
-      this.#refuse(id, PROTOCOL_ERROR)
+      this.#reject(id, PROTOCOL_ERROR)
       this.guard.spendReset()
       return
     }
@@ -225,7 +225,7 @@ export abstract class ServerFrames
     return new ServerStream(id, head, out, this.limits, this.events, this)
   }
 
-  #refuse(id: number, code: number): void {
+  #reject(id: number, code: number): void {
     this.output.frames.reset(id, code)
     this.output.schedule()
     this.closedStreams.note(id, 'cut')
@@ -250,7 +250,7 @@ export abstract class ServerFrames
     this.guard.overhead(FRAME_HEAD + length)
     if (this.closedStreams.find(id) === 'cut' || this.isOver) return
     this.guard.spendReset()
-    this.#refuse(id, STREAM_CLOSED)
+    this.#reject(id, STREAM_CLOSED)
   }
 
   protected removed(stream: ServerStream): void {

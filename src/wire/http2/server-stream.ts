@@ -6,7 +6,7 @@ import { LAST_CHUNK, writeChunked } from '../http1/chunked.ts'
 import { type FieldLines, type NameSet, NO_LINES } from '../http1/field-lines.ts'
 import { type Fields, joinedValue } from '../http1/fields.ts'
 import type { RequestHead } from '../http1/head.ts'
-import { type RefusalWord, refusalOf, refuse } from '../http1/rejections.ts'
+import { type RejectionWord, reject, rejectionOf } from '../http1/rejections.ts'
 import type { ResponseHead } from '../http1/response-head.ts'
 import type { BodySink } from '../streams.ts'
 import type { WireStream } from './connection-frames.ts'
@@ -44,7 +44,7 @@ export class ServerStream extends ServerStreamState implements Downstream, WireS
     this.#owner = owner
   }
 
-  /** Reads the head, and tells the owner of the request or that it was refused. */
+  /** Reads the head, and tells the owner of the request or that it was rejected. */
   begin(block: FieldBlock, endsStream: boolean): void {
     const { head } = this
     this.hasEnded = endsStream
@@ -54,15 +54,15 @@ export class ServerStream extends ServerStreamState implements Downstream, WireS
       this.#events.request(this)
       return
     }
-    const refusal = refusalOf(verdict)
-    if (isMalformed(refusal.word)) {
-      this.#events.refused(this, refusal)
-      this.#reset(PROTOCOL_ERROR, refusal.word)
+    const rejection = rejectionOf(verdict)
+    if (isMalformed(rejection.word)) {
+      this.#events.rejected(this, rejection)
+      this.#reset(PROTOCOL_ERROR, rejection.word)
       return
     }
     head.method = ''
-    this.reply(refusal.status, NO_LINES, '')
-    this.#events.refused(this, refusal)
+    this.reply(rejection.status, NO_LINES, '')
+    this.#events.rejected(this, rejection)
   }
 
   get bytesReceived(): number {
@@ -253,7 +253,7 @@ export class ServerStream extends ServerStreamState implements Downstream, WireS
   receiveTrailers(block: FieldBlock): void {
     const trailers = readHttp2Trailers(block)
     if (typeof trailers === 'number') {
-      this.#reset(PROTOCOL_ERROR, refusalOf(trailers).word)
+      this.#reset(PROTOCOL_ERROR, rejectionOf(trailers).word)
       return
     }
     // A body whose length was told is sent on without a place for trailers.
@@ -321,11 +321,11 @@ export class ServerStream extends ServerStreamState implements Downstream, WireS
   }
 
   /** Nothing more is read of the request; the response is up to whoever began the exchange. */
-  #unreadable(word: RefusalWord): void {
+  #unreadable(word: RejectionWord): void {
     const sink = this.sink
     this.sink = undefined
     this.deadline = Number.POSITIVE_INFINITY
-    this.#events.unreadable(this, refusalOf(refuse(word)))
+    this.#events.unreadable(this, rejectionOf(reject(word)))
     sink?.abort(word)
   }
 

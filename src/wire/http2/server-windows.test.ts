@@ -39,7 +39,7 @@ async function upload(length: number, takes: (received: number) => boolean) {
         false,
       )
     },
-    refused: () => {},
+    rejected: () => {},
     unreadable: () => {},
     aborted: () => {},
     drained: () => {},

@@ -50,7 +50,7 @@ describe('TLS that chose h2', { skip: WITHOUT_OPENSSL }, () => {
         )
       },
       unreadable: () => {},
-      refused: () => {},
+      rejected: () => {},
       aborted: () => {},
       drained: () => {},
       finished: () => void seen.push('finished'),
@@ -141,7 +141,7 @@ async function serveFrames(
       downstream.readBody({ write: () => true, end, abort: () => {} }, false)
     },
     unreadable: () => {},
-    refused: () => {},
+    rejected: () => {},
     aborted: () => {},
     drained: () => {},
     finished: () => {},

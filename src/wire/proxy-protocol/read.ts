@@ -20,7 +20,7 @@ export interface ProxyEnd {
 }
 
 /** Why bytes are no header. Words are stable: logs have them. */
-export type ProxyRefusal =
+export type ProxyRejection =
   | 'no-header'
   | 'bad-line'
   | 'line-too-long'
@@ -36,7 +36,7 @@ export type ProxyRefusal =
   | 'bad-checksum'
 
 /** `more`: what came so far is a part of one. */
-export type ProxyOutcome = 'more' | ProxyRefusal | ProxyHeader
+export type ProxyOutcome = 'more' | ProxyRejection | ProxyHeader
 
 export type ProxyVersions = 'V1' | 'V2' | 'All'
 

@@ -40,8 +40,8 @@ function readWhole(bytes: Uint8Array, command: number): ProxyOutcome {
   if (command === LOCAL) return { length: bytes.length, peers: undefined }
   const start = HEAD + (wanted as number)
   if (start > bytes.length) return 'bad-length'
-  const refusal = family === 0 ? undefined : checkExtensions(bytes, start)
-  if (refusal !== undefined) return refusal
+  const rejection = family === 0 ? undefined : checkExtensions(bytes, start)
+  if (rejection !== undefined) return rejection
   if (family !== 1 && family !== 2) return { length: bytes.length, peers: undefined }
   const size = family === 1 ? 4 : 16
   return {

@@ -33,9 +33,9 @@ const BY_CODE: Readonly<Record<string, HandshakeFailure>> = {
 }
 
 /** What a client says that does not like ours. */
-const REFUSED = /ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_\w+|UNSUPPORTED_CERTIFICATE)$/
+const REJECTED = /ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_\w+|UNSUPPORTED_CERTIFICATE)$/
 
 export function handshakeFailure(code: string | undefined): HandshakeFailure {
   if (code === undefined) return 'malformed'
-  return BY_CODE[code] ?? (REFUSED.test(code) ? 'certificate-refused' : 'malformed')
+  return BY_CODE[code] ?? (REJECTED.test(code) ? 'certificate-refused' : 'malformed')
 }

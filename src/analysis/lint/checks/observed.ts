@@ -137,7 +137,7 @@ function* claimReads({ rules }: Survey) {
   }
 }
 
-/** AZ020: rules that decided nothing, or refused everything, in what was recorded. */
+/** AZ020: rules that decided nothing, or rejected everything, in what was recorded. */
 export const idleRules: Check = function* ({ rules }, { decisions }) {
   if (decisions === undefined || decisions.records === 0) return
   const { records, decided, first, last } = decisions

@@ -128,7 +128,7 @@ export const anyAudience: Check = function* ({ model }) {
   }
 }
 
-/** AZ018: the spare provider lets pass what its siblings refuse. */
+/** AZ018: the spare provider lets pass what its siblings reject. */
 export const unguardedProviders: Check = function* ({ model }) {
   for (const backend of model.backends) {
     if (backend.kind !== 'ai') continue

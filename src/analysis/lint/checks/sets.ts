@@ -23,8 +23,8 @@ export const wideningAllow: Check = function* ({ points }) {
       const earlier = allows.slice(0, allows.indexOf(later))
       const own = allows.filter(({ policy }) => policy === later.policy)
       const admitsMore = any(own.map((rule) => reasoning.matches(rule)))
-      const refused = earlier.map((rule) => reasoning.missed(rule))
-      if (reasoning.isImpossible(admitsMore, ...refused)) continue
+      const denied = earlier.map((rule) => reasoning.missed(rule))
+      if (reasoning.isImpossible(admitsMore, ...denied)) continue
       reported.add(key)
       const said = {
         code: 'AZ007',
@@ -166,7 +166,7 @@ export const unreachable: Check = function* ({ points, rules }) {
     if (!isWhole) continue
     const own = point.rules.filter(({ isEnforced }) => isEnforced)
     const [first] = own
-    // What no route takes is refused in any case.
+    // What no route takes is rejected in any case.
     const isNowhere = point.stage === 'traffic' && point.where.route === undefined
     if (first === undefined || isNowhere) continue
     if (!reasoning.isImpossible(reasoning.admitted())) continue

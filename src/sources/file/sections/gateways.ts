@@ -237,12 +237,12 @@ export function toListener(
   })
   if (head.value === undefined || port === undefined) return invalid(head.diagnostics)
   const protocol = named ?? (tls === undefined ? 'HTTP' : 'HTTPS')
-  const refuse = (key: string, message: string, hint: string) =>
+  const reject = (key: string, message: string, hint: string) =>
     invalid([complain(reading, node.inner(key), { code: 'PC0308', message, hint })])
   if (protocol === 'HTTP' || protocol === 'TCP') {
     if (tls === undefined) return { ...identity, protocol, port }
     const other = protocol === 'HTTP' ? 'HTTPS' : 'TLS'
-    return refuse(
+    return reject(
       'tls',
       `${protocol} listeners do not support TLS`,
       `set \`protocol\` to ${other}, or remove \`tls\``,
@@ -253,7 +253,7 @@ export function toListener(
   }
   if (tls?.mode === 'Terminate') return { ...identity, protocol, port, tls }
   const hint = 'set `tls.cert` and `tls.key`, or use `protocol: TLS` for passthrough'
-  return refuse('protocol', 'HTTPS requires a certificate', hint)
+  return reject('protocol', 'HTTPS requires a certificate', hint)
 }
 
 /**

@@ -23,7 +23,7 @@ export const TOKEN_FAULTS = [
 
 export type TokenFault = (typeof TOKEN_FAULTS)[number]
 
-export interface Refusal {
+export interface Rejection {
   readonly fault: TokenFault
   /** For the log alone: it may quote the token. */
   readonly detail: string
@@ -31,12 +31,12 @@ export interface Refusal {
   readonly source: KeySource | undefined
 }
 
-export function refuse(fault: TokenFault, detail: string, source?: KeySource): Refusal {
+export function reject(fault: TokenFault, detail: string, source?: KeySource): Rejection {
   return { fault, detail, source }
 }
 
 /** Not for claims: theirs are the names that an issuer chose. */
-export function isRefusal<T extends object>(value: T | Refusal): value is Refusal {
+export function isRejection<T extends object>(value: T | Rejection): value is Rejection {
   return 'fault' in value
 }
 

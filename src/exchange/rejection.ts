@@ -7,7 +7,7 @@ export type AuthenticationMethod = 'jwt' | 'api-key' | 'basic' | 'external' | 'o
  * Why an authentication, or `csrf`, rejected a request before any rule, for logs, metrics and
  * decision records. Never for the client: it must not learn what was wrong with its credentials.
  */
-export interface Refusal {
+export interface Rejection {
   readonly by: PolicyPlace
   readonly method: AuthenticationMethod | 'csrf'
   /** One word of the label `reason` of `portcullis_authentication_failures_total`. */
