@@ -6,7 +6,7 @@ import { parseIp } from './values/ip.ts'
 import { readJson } from './values/json-read.ts'
 import type { Value } from './values/value.ts'
 
-// Where CEL engines go wrong, each as an expression with its one right result. `error` is CEL's.
+// Known pitfalls of CEL engines, each with its only correct result. `error` is CEL's error.
 
 const claims = (text: string) => ({ jwt: readJson(text) as Value })
 

@@ -173,7 +173,7 @@ routes:
   policies: { ${rule} }
   backends: [{ host: 'a:80' }]
 `
-    // `?%71=1` is the parameter too.
+    // `?%71=1` sets the parameter too.
     const guarded = `authorization: { rules: [{ require: "request.query.contains('q=1')" }] }`
     const { out } = await diffOf(file(guarded), file('timeout: {}'))
     assert.doesNotMatch(out, /nothing changes/)

@@ -306,7 +306,7 @@ describe('portcullis effective', () => {
       (listener: { routes: readonly { route: string; protection: string }[] }) =>
         listener.routes.map(({ route, protection }) => [route, protection]),
     )
-    // A Deny rule for all connections makes everything open by default at least.
+    // With a Deny rule on all connections, everything is at least open by default.
     assert.deepEqual(routes, [
       ['orders', 'guarded'],
       ['open', 'open-by-default'],

@@ -140,7 +140,7 @@ const PASSING: ReadonlySet<Explained['outcome']> = new Set(['forwarded', 'answer
 
 type Options = ReturnType<typeof parse>['values']
 
-/** A text where there is nothing to explain; undefined where it was said why. */
+/** Returns a message if there is nothing to explain, and undefined if errors have been printed. */
 async function explainFile(
   file: string,
   options: Options,
@@ -165,7 +165,7 @@ async function explainFile(
   }
 }
 
-/** A text where there is nothing to explain. */
+/** Returns a message if there is nothing to explain. */
 async function reportOn(
   program: Program,
   given: Given,
@@ -220,7 +220,7 @@ function certificatesAt({ listeners }: Program, at: ExplainedRequest) {
   return own && clientCertificates(own)
 }
 
-/** Who asks is known to the rules only where an authentication finds it out. */
+/** Rules see an identity only if an authentication policy sets it. */
 function unseen(
   { identity }: HypotheticalRequest,
   { authentications }: ExplainedRequest,
@@ -260,9 +260,9 @@ function reject(
 interface Given {
   readonly hypothetical: HypotheticalRequest
   readonly body?: Uint8Array | undefined
-  /** Its credentials were accepted then, though the record may not show them. */
+  /** Its credentials were accepted at the time, even if the record does not show them. */
   readonly hasPassed: boolean
-  /** Not all of what it had is in the record. */
+  /** Taken from a record, which may not contain the whole request. */
   readonly isRecorded: boolean
 }
 

@@ -10,11 +10,11 @@ import { loadText } from '../sources/file/load.ts'
 import type { Terminal } from './define.ts'
 import { openVerdicts } from './verdicts.ts'
 
-/** Removing one rule may make another one needed, so they go one after the other. */
+/** Removing one rule may make another one necessary, so rules are removed one by one. */
 const MAX_ROUNDS = 1_000
 
 /**
- * Mends the file in place, and says what was done. A change is kept only if it is proven that the
+ * Fixes the file in place and returns a summary. A change is kept only if it is proven that the
  * file decides every request as before.
  */
 export function fixFile(
@@ -50,7 +50,7 @@ export function fixFile(
   return `${file}: ${fixed} fixed${left}\n`
 }
 
-/** Which headers rules read decides which others may be sent beside them. */
+/** The headers that rules read determine which other headers may be sent with them. */
 function readsSameHeaders(before: Model, after: Model): boolean {
   const [old, now] = [before, after].map((model) => {
     const verdicts = openVerdicts(model)

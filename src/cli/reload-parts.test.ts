@@ -30,7 +30,7 @@ interface Given {
   readonly apply?: () => Promise<{ isApplied: boolean; diagnostics: readonly Diagnostic[] }>
 }
 
-/** One update of a source, and what its source is told of it. */
+/** One update of a source, and the outcome that the source receives. */
 async function settle({ isStrict, result, apply, applied }: Given) {
   const outcomes: Outcome[] = []
   const happened: string[] = []

@@ -26,10 +26,10 @@ describe('the list of policies', () => {
   }
 })
 
-/** What holds of the heads of responses where nothing is set. */
+/** Defaults for the heads of responses. */
 const RESPONSE_HEAD = { maxResponseHeadSize: 32_768, maxResponseHeaders: 100 }
 
-/** Kind, what is written, and what it means. */
+/** The kind, the input and its parsed value. */
 const ACCEPTED: readonly [kind: string, input: unknown, output: unknown][] = [
   [
     'requestHeaders',

@@ -40,7 +40,8 @@ describe('a path that requests can have', () => {
         const written = `/${parts.join('')}`
         const path = read(written)
         if (path !== undefined) assert.equal(normalisePath(path, true), path)
-        // What is of ASCII is rejected only where a request would be, or would have another path.
+        // ASCII paths are rejected only if a request with the path is rejected, or gets another
+        // path.
         if (path === undefined && !written.includes('é'))
           assert.ok(/\/\.\.?(\/|$)/.test(written.replaceAll(/%2e/gi, '.')) || isRejected(written))
       }),

@@ -6,7 +6,7 @@ import { QuotaLeases } from './quota-leases.ts'
 import type { QuotaOrder, QuotaReport } from './quota-messages.ts'
 import { QuotaOwner } from './quota-owner.ts'
 
-/** Processes without processes: what they say to each other comes in order, and a turn later. */
+/** Simulates processes: messages between them arrive in order, one turn later. */
 class Processes {
   now = 0
   readonly #owner: QuotaOwner
@@ -121,7 +121,7 @@ describe('a quota that processes share', () => {
             processes.at(worker + i).charge('q', 'k', used - amount)
             left -= used
           }
-          // What was charged is on its way.
+          // The charges are in transit.
           for (let i = 0; i < 4; i++) await new Promise((done) => setImmediate(done))
         }
       },

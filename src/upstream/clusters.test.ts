@@ -47,7 +47,7 @@ function policy(kind: string, value: unknown): Attached {
   return { state: 'valid', kind, section: 'backend', level: 'backend', policy: 'p', origin, value }
 }
 
-/** What the schema makes of it, so that its shapes and the ones here cannot part. */
+/** Parsed by the schemas, so that their shapes and the ones here cannot diverge. */
 const POLICY = {
   backendTLS: (input: unknown) => policy('backendTLS', backendTLS.parse(input)),
   connectionLimits: (input: unknown) => policy('connectionLimits', connectionLimits.parse(input)),
@@ -58,13 +58,13 @@ const POLICY = {
   tcp: (input: unknown) => policy('tcp', tcp.parse(input)),
 }
 
-/** As a request is read: its host without the port, and the header as it was written. */
+/** Like a parsed request: the host without the port, and the header as written. */
 const asking = (written: string) => {
   const headers = new Map([['host', written]])
   return { request: { host: written.replace(/:\d+$/, ''), headers } } as unknown as Exchange
 }
 
-/** One request: the status, or the word for why there is none. */
+/** Sends one request; returns the status, or why there is none. */
 async function ask(cluster: Cluster, exchange?: Exchange, tried: readonly string[] = []) {
   const choice = cluster.choose(exchange, tried)
   if (typeof choice === 'string') return choice

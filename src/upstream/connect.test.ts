@@ -95,7 +95,7 @@ describe('happy eyeballs', () => {
     const began = performance.now()
     assert.equal(await outcome(tcp(silent.port, 'a.test'), { resolve }), 'opened')
     const took = performance.now() - began
-    // Long before anybody would give up on the first, however busy the machine is.
+    // Well before a client would give up on the first address, however busy the machine is.
     assert.ok(took > 240 && took < 5_000, `${took} ms`)
     await server.close()
     await silent.close()

@@ -18,7 +18,7 @@ import { Pool, type PoolObserver, type PoolOptions, type Waiting } from './pool.
 
 const HEAD = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
 
-/** Milliseconds: on a busy machine a connection takes its time. */
+/** Milliseconds: connecting takes time on a busy machine. */
 const TIMEOUT_MS = 10_000
 
 function poolOf(port: number, options: Partial<PoolOptions> = {}, observer?: PoolObserver): Pool {

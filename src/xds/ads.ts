@@ -4,7 +4,7 @@ import { DeltaStream, type Outcome, ProtocolError } from './delta-stream.ts'
 import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from './protocol.ts'
 import type { Publications } from './publications.ts'
 
-/** Why a proxy gets no configuration. */
+/** Why a proxy receives no configuration. */
 export type Rejection =
   | 'missing-token'
   | 'invalid-token'
@@ -12,7 +12,7 @@ export type Rejection =
   | 'unknown-gateway'
   | 'review-failed'
 
-/** Whose proxy a token belongs to: the one Gateway whose configuration it may get. */
+/** The Gateway of a token's proxy: the only one whose configuration it may receive. */
 export type Identity = { readonly gateway: string } | { readonly rejected: Rejection }
 
 export type Authenticate = (token: string) => Promise<Identity>
@@ -31,8 +31,8 @@ export interface AdsOptions {
   readonly authenticate: Authenticate
   readonly events?: DeliveryEvents
   /**
-   * Milliseconds after which a stream ends and the proxy connects again, which costs nothing but
-   * proves anew whose it is, and spreads proxies over replicas that were added.
+   * Milliseconds after which a stream ends and the proxy reconnects. This costs nothing, but proves
+   * the proxy's identity again, and spreads proxies over added replicas.
    */
   readonly maxStreamAge?: number
   readonly random?: () => number
@@ -40,7 +40,7 @@ export interface AdsOptions {
 
 const HALF_AN_HOUR = 30 * 60 * 1000
 
-/** Delta ADS: a token decides which Gateway is served, never what the proxy says of itself. */
+/** Delta ADS: the token decides which Gateway is served, never what the proxy claims. */
 export function adsService(options: AdsOptions): ServiceImpl<typeof AggregatedDiscoveryService> {
   return {
     deltaAggregatedResources: (requests, context) => deliver(requests, context, options),
@@ -148,7 +148,7 @@ function sizeOf({ resources }: DeltaDiscoveryResponse): number {
   return resources.reduce((sum, { resource }) => sum + (resource?.value.length ?? 0), 0)
 }
 
-/** Rings are remembered until somebody waits for one. */
+/** A ring is remembered until the next wait. */
 class Bell {
   #isRung = false
   #waiting: (() => void) | undefined

@@ -36,7 +36,7 @@ function proxy(options: ConstructorParameters<typeof TestProxy>[0]): TestProxy {
   return started
 }
 
-/** A port before another, at which all bytes that come from there are seen. */
+/** Forwards to another port, and records all bytes that come back from there. */
 async function tap(port: number, seen: Buffer[]): Promise<number> {
   const server = net.createServer((client) => {
     const upstream = net.connect(port, '127.0.0.1')
@@ -105,7 +105,7 @@ describe('delivery over a socket', () => {
 
   it('a proxy of one Gateway never gets a byte of another', async () => {
     const { publications, server } = await start()
-    /** A name that only one Gateway has, now and after a change. */
+    /** A name that only one Gateway uses, before and after a change. */
     const secretOf = (gateway: string) => `only-for-${gateway}`
     const publish = (...names: readonly string[]) => {
       for (const gateway of ['a', 'b']) {
@@ -121,7 +121,7 @@ describe('delivery over a socket', () => {
       const seen: Buffer[] = []
       const port = await tap(server.port, seen)
       const address = `http://127.0.0.1:${port}`
-      // It calls itself what it likes: the token decides.
+      // The proxy may call itself anything: the token decides.
       const pod = proxy({ address, node: other, tokenFile: tokenOf(gateway) })
       await pod.until(() => pod.models.length === 1)
       publish('one', `two-${gateway}`)
@@ -172,7 +172,7 @@ describe('delivery over a socket', () => {
     const pod = proxy({ address })
     await pod.until(() => pod.models.length === 1)
     await first.server.close()
-    // Another process on the same address: it knows nothing of the proxy.
+    // Another process on the same address, which knows nothing about the proxy.
     const second = await start({ port: first.server.port, events })
     second.publications.publish('a', routesOf(...names.with(1_999, 'new')))
     await pod.until(() => pod.models.length === 2)

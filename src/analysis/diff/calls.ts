@@ -4,15 +4,15 @@ import { type Entry, isSameEntry, type Ways } from './entries.ts'
 import { search } from './search.ts'
 import { servicesAsked } from './services.ts'
 
-/** What clients ask for by name, one Entry for each, by what is the same in both Models. */
+/** What clients call by name, with one Entry each, under keys that are the same in both Models. */
 export interface Calls {
   readonly ways: Ways
   readonly calls: ReadonlyMap<string, Entry>
 }
 
 /**
- * Which calls that both have a change newly admits or rejects, and to whom. `about` names what an
- * Entry asks for where nothing is known of it.
+ * The calls that both configurations have and that only one of them admits, and for which clients.
+ * `about` names the call of an Entry for messages about unknown results.
  */
 export function compareCalls(
   before: Calls,

@@ -52,7 +52,7 @@ import {
 } from './reasons.ts'
 import { unlookedKinds } from './unlooked.ts'
 
-/** How often an example that another route took is looked for elsewhere. */
+/** Max number of attempts to replace an example that another route matches. */
 const MAX_TRIES = 12
 
 export interface Found {
@@ -69,13 +69,16 @@ export interface Sides {
 }
 
 export interface Searched {
-  /** For each reason why the other one rejects. */
+  /** One for each reason why the other side rejects. */
   readonly examples: readonly Found[]
   /** Why there may be more. */
   readonly untold?: string
 }
 
-/** Requests that the entry admits and the other one rejects; without any it is proven so. */
+/**
+ * Requests that the entry admits and the other one rejects. If `examples` is empty and `untold` is
+ * not set, it is proven that none exist.
+ */
 export function search(entry: Entry, written: Entry | 'none', sides: Sides): Searched {
   const other = written === 'none' ? written : placedApart(aligned(written, entry), entry)
   if (other === 'none' || isOpenedAlike(entry, other)) return searchShared(entry, other, sides)
@@ -83,7 +86,7 @@ export function search(entry: Entry, written: Entry | 'none', sides: Sides): Sea
     return { ...searchShared(entry, other, sides), untold: OTHER_STREAM_OPENINGS }
   }
   const shared = shareOpening(entry, other) ? searchShared(entry, other, sides) : { examples: [] }
-  // The request that carries a message is compared by itself.
+  // The request that carries a message is compared separately.
   if (entry.message !== undefined) return shared
   return openingsBeyond(entry, other)
     .map((opening) => searchOpening(entry, opening, sides))
@@ -96,7 +99,7 @@ function joined(one: Searched, other: Searched): Searched {
   return untold === undefined ? { examples } : { examples, untold }
 }
 
-/** On connections that begin so: whatever is admitted there, the other side does not even read. */
+/** Searches connections with this opening, whose requests the other side does not even read. */
 function searchOpening(entry: Entry, opening: Opening, sides: Sides): Searched {
   const own = openedBy(entry, opening)
   const { given, facts } = ask(own, 'none', sides, 'proof')
@@ -109,7 +112,7 @@ function searchOpening(entry: Entry, opening: Opening, sides: Sides): Searched {
   return found === undefined ? { examples: [], untold: UNSHOWN_OPENING } : { examples: [found] }
 }
 
-/** The same on connections that both sides take. */
+/** Searches connections that both sides accept. */
 function searchShared(entry: Entry, other: Entry | 'none', sides: Sides): Searched {
   const proof = ask(entry, other, sides, 'proof')
   const byRules = searchRules(entry, other, sides, proof)
@@ -138,7 +141,7 @@ function searchShared(entry: Entry, other: Entry | 'none', sides: Sides): Search
   return { examples, untold: credentials }
 }
 
-/** By what routes and rules say, and whether there are credentials at all. */
+/** Searches by routes and rules, and by whether there are credentials at all. */
 function searchRules(
   entry: Entry,
   other: Entry | 'none',
@@ -186,11 +189,11 @@ export function example(
       denying?.isAdmitted === false &&
       admitting?.isAdmitted === true &&
       (Object.keys(request.identity).length === 0 || takesOneOfEach(entry)) &&
-      // Both were asked about the whole of it: it is shown for this route only if that takes it.
+      // Both sides decided the whole request. It is an example only if this route matches it.
       (entry.match === undefined || admitting.route === entry.route)
     if (isShown) return { found: { example: request, denying, admitting } }
     instead = insteadText(request, entry.route, denying, admitting)
-    // Something else took it: look for another one that differs in something.
+    // Another route matched it: search for a request that differs in at least one attribute.
     avoided.push(
       any(
         [...solution.assignment].map(([unknown, possibility]) =>
@@ -202,7 +205,7 @@ export function example(
   return instead === undefined ? {} : { instead }
 }
 
-/** Both sides by the listener that would take it, which the host decides on a shared port. */
+/** Decides on both sides, at the listener that the host selects on a shared port. */
 function judge(
   request: ExampleRequest,
   entry: Entry,
@@ -216,7 +219,8 @@ function judge(
     const listener = isThere ? doorFor(ways, port, nameIn(request.host)) : entry.listener
     return { ...request, listener: listener ?? entry.listener }
   }
-  // Of several backends by chance, the one that rejects it; of providers, all, as one is enough.
+  // Of several backends chosen at random, use the one that rejects the request; of providers, use
+  // all, since one is enough.
   const { backend = undefined, provider = undefined } = other === 'none' ? {} : other
   const isSame = provider === entry.provider
   const there = other === 'none' ? {} : { backend, provider: isSame ? provider : undefined }
@@ -224,7 +228,10 @@ function judge(
   return { denying, admitting: decide.decideTo(at(to)) }
 }
 
-/** The entry takes and admits it; and the ways in which the other one rejects it. */
+/**
+ * The formulas for requests that the entry matches and admits, and for each reason of the other one
+ * to reject them.
+ */
 export function ask(entry: Entry, other: Entry | 'none', { from, to }: Sides, mode: Mode) {
   const entries = other === 'none' ? [entry] : [entry, other]
   const facts = withCertificateOf(factsOf(entries), entry)
@@ -256,7 +263,7 @@ function deniedBy(space: Space, other: Entry): readonly Formula[] {
   return [...denials(space, other), ...unserved(space, other)]
 }
 
-/** Of both sides only what both know: what one of them takes for granted is for it to ask. */
+/** The facts of both sides. A side must check the variables that it requires, not assume them. */
 function factsOf(entries: readonly Entry[]): Facts {
   const facts = new Map(
     entries.flatMap(({ points }) => points.flatMap((point) => [...point.facts])),

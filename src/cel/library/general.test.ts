@@ -125,7 +125,7 @@ describe('regexReplace', () => {
     fc.assert(
       fc.property(fc.array(piece, { minLength: 1, maxLength: 5 }), texts, (pieces, text) => {
         const pattern = pieces.join('')
-        // Not the flag u: with it V8 14 does not find /[^b]$/ in '😀'.
+        // Not the flag u: with it, V8 14 does not match /[^b]$/ in '😀'.
         const expected = text.replace(new RegExp(pattern, 'v'), '<$&>')
         assert.equal(call('regexReplace', text, pattern, '<$0>'), expected)
         const groups = new RegExp(`${pattern}|`, 'v').exec('')?.length ?? 1

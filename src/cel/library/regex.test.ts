@@ -152,7 +152,7 @@ describe('the cost of regular expressions', () => {
           for (let i = 0; i < 10; i++) assert.equal(matches(long), false)
         })
       })
-      // 200 ns a character is many times what it takes; quadratic would be minutes.
+      // 200 ns per character is many times the actual cost; quadratic time would take minutes.
       assert.ok((times[1] as number) < 10 * 100_000 * 2e-4, `${times[1]} ms`)
     })
   }
@@ -184,7 +184,7 @@ describe('the cost of regular expressions', () => {
   })
 
   it('limits the text of a pattern with too many states, and of no other', () => {
-    // Each few letters make a state that was not met before.
+    // Every few letters reach a new state.
     let hostile = ''
     for (let n = 1; hostile.length < 50_000; n = (n * 16_807) % 2_147_483_647) {
       hostile += n & 64 ? 'a' : 'b'

@@ -31,7 +31,7 @@ function prepare([template]: readonly (Value | undefined)[]): Prepared | undefin
   return (_: string, values: readonly Value[]) => fill(parts, values)
 }
 
-/** Values beyond the clauses are not looked at. */
+/** Ignores surplus values. */
 function fill(parts: readonly (string | Clause)[], values: readonly Value[]): string | undefined {
   let result = ''
   let index = 0
@@ -131,10 +131,10 @@ function hexadecimal(value: Value): string | undefined {
   return 2 * bytes.length > LARGEST_STRING ? overBound('string too long') : bytes.toHex()
 }
 
-/** As deep as readJson reads and expressions build. */
+/** The max depth that readJson reads and expressions build. */
 const DEEPEST = 200
 
-/** What %s shows: text without quotes, lists and maps in the notation of CEL. */
+/** The output of %s: strings without quotes, lists and maps in CEL notation. */
 function textOf(value: Value, depth: number): string | undefined {
   if (typeof value === 'string') return value
   if (typeof value === 'boolean' || value === null) return String(value)
@@ -148,7 +148,7 @@ function textOf(value: Value, depth: number): string | undefined {
   return reject('string', value)
 }
 
-/** In the order of the keys as they are shown. */
+/** Sorted by the keys as they are shown. */
 function textOfMap(map: JsonObject | CelMap, depth: number): string | undefined {
   const entries: [key: string, value: Value][] = []
   const keys = map instanceof CelMap ? map.keys() : Object.keys(map)

@@ -10,7 +10,7 @@ import { caller } from './test-call.ts'
 
 const call = caller(STRINGS)
 
-/** Receiver, arguments, what is expected; undefined is an error. */
+/** Receiver, arguments and expected result; `undefined` is an error. */
 type Row = readonly [receiver: Value, args: readonly Value[], expected: Value | undefined]
 
 function table(name: string, rows: readonly Row[]) {

@@ -164,7 +164,7 @@ describe('parseCidr', () => {
   })
 })
 
-// The plain twins.
+// Simple reference implementations.
 
 function plainIp(text: string): string | undefined {
   if (!text.includes(':')) return plainV4(text)
@@ -245,7 +245,7 @@ const CIDRS = fc
   .tuple(IPS, fc.nat(128))
   .map(([ip, length]) => new Cidr(ip, ip.family === 4 ? length % 33 : length))
 
-/** The same address but for one bit, or any other. */
+/** The same address except for one bit, or any other address. */
 const NEARBY = fc.oneof(
   IPS.map((ip) => () => ip),
   fc.nat(127).map((bit) => (ip: Ip) => {

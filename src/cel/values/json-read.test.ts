@@ -136,7 +136,7 @@ const { document: DOCUMENT } = fc.letrec<{ document: string }>((tie) => ({
   ),
 }))
 
-/** What it should be, the slow way: numbers and strings become marks before the text is read. */
+/** The expected value, the slow way: numbers and strings become marks before the text is read. */
 function plain(text: string): Value | undefined {
   const strings: string[] = []
   const marked = text.replace(

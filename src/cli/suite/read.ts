@@ -11,7 +11,7 @@ import { readDocument } from '../../sources/file/read.ts'
 import { SectionNode } from '../../sources/file/section-node.ts'
 import { type Suite, suiteSchema } from './format.ts'
 
-/** A file of cases; all that is wrong with it, with places. */
+/** Reads a file of cases; returns all errors with their positions. */
 export function readSuite(file: string): Result<Suite> {
   let text: string
   try {
@@ -25,7 +25,7 @@ export function readSuite(file: string): Result<Suite> {
 }
 
 export function parseSuite(text: string, file: string): Result<Suite> {
-  // Variables are those of the configuration, which is read by itself: here a dollar is one.
+  // Variables belong to the configuration, which is read separately: here a dollar is literal.
   const read = readDocument(text, { file, environment: undefined, how: 'whole' })
   const { value: document } = read
   if (document === undefined) return rejection(read.diagnostics.map(as('PC0601')))
@@ -35,7 +35,7 @@ export function parseSuite(text: string, file: string): Result<Suite> {
   return rejection(diagnoseIssues(parsed.error.issues, context).map(as('PC0602')))
 }
 
-/** Invariants with their places; their expressions read what rules of a backend can read. */
+/** Reads invariants with their origins; their expressions can read what rules of a backend can. */
 function readInvariants(document: Document, suite: z.output<typeof suiteSchema>): Result<Suite> {
   const wrong: Diagnostic[] = []
   const invariants = suite.invariants.map(({ when, admitted, ...rest }, index): Invariant => {
@@ -51,14 +51,14 @@ function readInvariants(document: Document, suite: z.output<typeof suiteSchema>)
     return { ...rest, when, admitted: condition, origin: node.origin }
   })
   if (hasErrors(wrong)) return rejection(wrong)
-  // That a condition is constant is no mistake here: `false` is how to say that nothing is admitted.
+  // A constant condition is valid here: `false` states that nothing is admitted.
   return success(
     { ...suite, invariants },
     wrong.filter(({ code }) => code !== 'PC0110'),
   )
 }
 
-/** In the words of the reader of configurations, under the code of these files. */
+/** Keeps the messages of the configuration reader, with the code of suite files. */
 function as(code: string): (said: Diagnostic) => Diagnostic {
   return (said) => ({ ...said, code })
 }

@@ -5,8 +5,8 @@ import { type Rejection, reject } from './conditions.ts'
 import type { ClusterView, Party } from './view.ts'
 
 /**
- * A certificate that a Secret holds, or why there is none. Undefined for a Secret that is assumed
- * to exist: then nothing is known of it.
+ * The certificate in a Secret, or why there is none. Undefined for a Secret that is assumed to
+ * exist: its content is unknown.
  */
 export function readCertificate(
   view: ClusterView,
@@ -53,7 +53,7 @@ export function readCertificate(
   }
 }
 
-/** The certificates of authorities in the entry `ca.crt` of a ConfigMap or a Secret. */
+/** The CA certificates in the entry `ca.crt` of a ConfigMap or a Secret. */
 export function readAuthorities(
   view: ClusterView,
   from: Party,
@@ -92,7 +92,7 @@ export function readAuthorities(
   return { ok: true, text }
 }
 
-/** Checking a key takes long, and most Secrets stay as they are. */
+/** Checking a key is slow, and most Secrets rarely change. */
 const CHECKED = new Map<string, string | undefined>()
 const MAX_CHECKED = 10_000
 

@@ -7,7 +7,7 @@ import { cleartextHttp2 } from './services.ts'
 import { tlsValue } from './tls-value.ts'
 import { type ClusterView, complaint, originOf, type Party, type Read } from './view.ts'
 
-/** Why an XBackend cannot be served, whoever refers to it. */
+/** Why an XBackend cannot be served, independent of its referrers. */
 export function verdictOfXBackend(view: ClusterView, read: Read<XBackendObject>): Verdict {
   if (read.value.spec.protocol === 'MCP') {
     return reject('UnsupportedProtocol', 'MCP servers require a ProxyBackend')

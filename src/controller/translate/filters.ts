@@ -9,9 +9,9 @@ export interface FilterContext {
   readonly read: Read
   readonly section: Section
   readonly level: Level
-  /** What the policies are called that filters become. */
+  /** The name of the policies that filters are converted to. */
   readonly policy: string
-  /** Types that this kind of route takes here. */
+  /** Filter types that this kind of route supports here. */
   readonly types: readonly string[]
   /** The name of a backend in the Model. */
   readonly mirror: (
@@ -28,7 +28,7 @@ export interface ReadFilters {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** Filters of a rule, or of a backend of it, as policies of the Model. */
+/** Converts the filters of a rule, or of one of its backends, to policies of the Model. */
 export function readFilters(
   context: FilterContext,
   filters: readonly Filter[],
@@ -106,7 +106,7 @@ export function readFilters(
   return { policies, verdicts, problem, diagnostics }
 }
 
-/** HTTPRouteFilter: a request is either sent elsewhere or rewritten, and each only once. */
+/** HTTPRouteFilter: a request is either redirected or rewritten, and each only once. */
 function incompatible(filters: readonly Filter[]): Rejection | undefined {
   const types = filters.map(({ type }) => type)
   if (types.includes('RequestRedirect') && types.includes('URLRewrite')) {
@@ -137,7 +137,7 @@ function redirectOf({ scheme, hostname, port, path, statusCode }: Redirect = { s
 
 function pathOf(path: PathModifier | undefined): object {
   if (path === undefined) return {}
-  // The schema of a file wants a path; the Gateway API lets a prefix be replaced by nothing.
+  // The schema of files requires a path; the Gateway API allows replacing a prefix with nothing.
   const slashed = (text = '') => (text.startsWith('/') ? text : `/${text}`)
   return path.type === 'ReplaceFullPath'
     ? { path: { full: slashed(path.replaceFullPath) } }

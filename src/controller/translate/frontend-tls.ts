@@ -11,10 +11,10 @@ export interface Clients {
   readonly resolved: Verdict
 }
 
-/** What a Gateway says of the certificates of clients. */
+/** A Gateway's settings for client certificates. */
 export interface Frontend {
   clientsOf(listener: ListenerSpec): Clients
-  /** Whether a client without a valid certificate is admitted somewhere. */
+  /** Whether any setting admits clients without a valid certificate. */
   readonly isInsecure: boolean
 }
 
@@ -52,7 +52,7 @@ function read(
     return { clients: undefined, accepted: reject('NoValidCACertificate', message), resolved }
   }
   const ca = { text: texts.join('\n') }
-  // What is not understood must be valid.
+  // An unknown mode requires a valid certificate.
   const isOpen = mode === 'AllowInsecureFallback'
   const clients = isOpen
     ? ({ ca, mode: 'Optional', ignoresInvalid: true } as const)

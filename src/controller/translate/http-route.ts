@@ -21,7 +21,7 @@ import {
 } from './route-rules.ts'
 import type { Read } from './view.ts'
 
-/** Made once: schemas are dear. */
+/** Created once: schemas are expensive. */
 const REGEX = regex()
 const PATH = requestPath()
 
@@ -93,7 +93,7 @@ function httpRule(read: Read, rule: HttpRule, index: number): RuleDraft {
 function grpcRule(read: Read, rule: GrpcRule, index: number): RuleDraft {
   const { name, filters, backendRefs, sessionPersistence } = rule
   const place = { section: 'backend', level: 'route', policy: policyOf(read, rule, index) } as const
-  // gRPC is HTTP/2 also where the port of the Service does not say so.
+  // gRPC uses HTTP/2 even if the port of the Service does not declare it.
   const http2 = { kind: 'http', field: `spec.rules[${index}]`, value: { version: 'HTTP2' } }
   const more = [readOne({ read }, http2, place).policy]
   const { matches, problem } = matchesOf(rule.matches, grpcMatch)
@@ -115,12 +115,13 @@ interface ReadMatches {
   readonly problem: Rejection | undefined
 }
 
-/** What was read of a part, or why it could not be. */
+/** The value of a part, or why it could not be read. */
 type Part<T> = { readonly value: T } | Rejection
 
 /**
- * No match at all is a match of everything. A part that is not understood matches everything,
- * too: the rule then responds with 500, and nothing that it was to guard is left to other rules.
+ * Without matches, everything matches. An unsupported part matches everything, too: the rule then
+ * responds with 500, and the requests that it was meant to guard do not fall through to other
+ * rules.
  */
 function matchesOf<T>(
   specs: readonly T[],
@@ -160,7 +161,7 @@ function pathOf({ type, value }: HttpMatch['path']): Part<PathMatch> {
   const path = PATH.safeParse(value)
   if (!path.success) return reject('UnsupportedValue', `no request can have path \`${value}\``)
   if (type === 'Exact') return { value: { kind: 'exact', value: path.data } }
-  // `/a/` and `/a` have the same paths below them.
+  // `/a/` and `/a` match the same paths below them.
   return { value: { kind: 'prefix', value: path.data.replace(/(?<=.)\/+$/, '') } }
 }
 
@@ -172,7 +173,7 @@ function valuesOf(
   const found = new Map<string, ValueMatch | undefined>()
   for (const spec of specs) {
     const name = nameOf(spec.name)
-    // HTTPHeaderMatch: of several entries with one name only the first counts.
+    // HTTPHeaderMatch: if several entries have the same name, only the first one counts.
     if (!found.has(name)) found.set(name, take(valueMatchOf(spec, name), undefined))
   }
   return [...found.values()].filter((one) => one !== undefined)
@@ -188,7 +189,7 @@ function valueMatchOf({ type, value }: ValueMatchSpec, name: string): Part<Value
     : reject('UnsupportedValue', `\`${value}\` is not a valid RE2 regular expression`)
 }
 
-/** `/service/method`: both, the one or the other. */
+/** `/service/method`: either part may be missing. */
 function grpcMatch({ method, headers }: GrpcMatch, take: Take): Match {
   const path = take(grpcPath(method), EVERYTHING.path)
   const fields = valuesOf(headers, (name) => name.toLowerCase(), take)

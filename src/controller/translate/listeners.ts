@@ -9,12 +9,12 @@ import { type ClusterView, complaint, originOf, type Read } from './view.ts'
 
 export type ListenerOwner = Read<GatewayObject> | Read<ListenerSetObject>
 
-/** A listener of a Gateway or of one of its ListenerSets, with what is to be said of it. */
+/** A listener of a Gateway or of one of its ListenerSets, with its verdicts. */
 export interface PlacedListener {
   readonly owner: ListenerOwner
   readonly index: number
   readonly spec: ListenerSpec
-  /** In the Model: `name`, or `namespace/set/name`. */
+  /** The name in the Model: `name`, or `namespace/set/name`. */
   readonly name: string
   readonly supportedKinds: readonly RouteKind[]
   readonly accepted: Verdict
@@ -46,11 +46,11 @@ function routeKindsOf({ protocol, tls }: ListenerSpec): readonly string[] {
 export interface ListenerContext {
   readonly view: ClusterView
   readonly frontend: Frontend
-  /** Of the proxy itself. */
+  /** Ports of the proxy itself. */
   readonly reservedPorts: ReadonlySet<number>
 }
 
-/** All of one owner; whether they conflict with others is seen when all are known. */
+/** Places all listeners of one owner; conflicts with others are detected when all are known. */
 export function placeListeners(
   context: ListenerContext,
   owner: ListenerOwner,
@@ -100,7 +100,7 @@ function acceptance({ reservedPorts }: ListenerContext, spec: ListenerSpec): Ver
   return OK
 }
 
-/** Those of `allowedRoutes.kinds` that the protocol can serve, or all of them. */
+/** The kinds in `allowedRoutes.kinds` that the protocol can serve; by default, all of these. */
 function kindsAllowed(spec: ListenerSpec) {
   const possible = routeKindsOf(spec)
   const { kinds } = spec.allowedRoutes
@@ -139,8 +139,9 @@ function certificatesOf(view: ClusterView, owner: ListenerOwner, { protocol, tls
 }
 
 /**
- * Listeners that cannot be told apart: those of an object give way to those of objects before it,
- * and of what is left of one object none is served (Gateway and ListenerSet, `spec.listeners`).
+ * Rejects listeners that cannot be distinguished: those of an object yield to those of earlier
+ * objects, and if the remaining ones of one object conflict, none of them is served (Gateway and
+ * ListenerSet, `spec.listeners`).
  */
 export function settleConflicts(listeners: readonly PlacedListener[]): readonly PlacedListener[] {
   const kept: PlacedListener[] = []
@@ -180,12 +181,12 @@ function conflictWith(
   return reject('HostnameConflict', `another listener on port ${spec.port} already serves ${name}`)
 }
 
-/** Those of one layer can share a port, by hostname. */
+/** Listeners of the same layer can share a port, by hostname. */
 function layerOf({ protocol }: ListenerSpec): string {
   return protocol === 'HTTPS' ? 'TLS' : protocol
 }
 
-/** The listener of the Model; undefined where its port is not to be opened for it. */
+/** The listener of the Model; undefined if its port must not be opened for it. */
 export function toListener(placed: PlacedListener): Listener | undefined {
   const { owner, index, spec, name, hostname, accepted, resolved, certificates, clients } = placed
   const isWithout = certificates.length === 0 && !placed.isAssumed
@@ -215,19 +216,19 @@ export function toListener(placed: PlacedListener): Listener | undefined {
   return { ...identity, protocol, port, tls }
 }
 
-/** Whether connections get further than to be closed. */
+/** Whether connections are served, and not only closed. */
 export function isServed(placed: PlacedListener): boolean {
   const listener = toListener(placed)
   return listener !== undefined && listener.protocol !== 'Invalid'
 }
 
-/** Without these authorities nobody would be asked for a certificate. */
+/** Without these CAs, no client certificate would be requested. */
 const CLIENT_REASONS: ReadonlySet<string> = new Set([
   'InvalidCACertificateRef',
   'InvalidCACertificateKind',
 ])
 
-/** Whether a route, or a ListenerSet, of a namespace is let in. */
+/** Whether a route or a ListenerSet from a namespace is allowed. */
 export function isNamespaceAllowed(
   view: ClusterView,
   { from, selector }: { readonly from: string; readonly selector?: LabelSelector | undefined },

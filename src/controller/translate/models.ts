@@ -19,12 +19,12 @@ import { modelProvider, rejectedProvider } from './model-provider.ts'
 import { attachmentsOf, type GatewayForRoutes, type ListenerForRoutes } from './parents.ts'
 import { type ClusterView, complaint, originOf, type Read } from './view.ts'
 
-/** What the ProxyModels of one Gateway come to in its Model. */
+/** The ProxyModels of one Gateway, as in its Model. */
 export interface GatewayModels {
   readonly routes: readonly Route[]
   readonly backends: readonly AiBackend[]
   readonly effects: Effects
-  /** `namespace/name` of a ProxyModel and the index of its parentRef → what is said of it. */
+  /** `namespace/name` of a ProxyModel and the index of its parentRef → its verdict. */
   readonly verdicts: ReadonlyMap<string, Verdict>
   readonly diagnostics: readonly Diagnostic[]
 }
@@ -39,14 +39,14 @@ export function verdictKey(model: string, index: number): string {
   return `${model} ${index}`
 }
 
-/** The same as long as no ProxyModel, and nothing that one refers to, is different. */
+/** Stays the same object until a ProxyModel, or anything that one refers to, changes. */
 export function modelsOf(deps: ModelsDeps, gateway: string): GatewayModels {
   return deps.view.cells.shared(`models of ${gateway}`, () => read(deps, gateway), Object.is)
 }
 
 interface Offered {
   readonly read: Read<ProxyModelObject>
-  /** The parentRefs that brought it here. */
+  /** The parentRefs that attach it here. */
   readonly indexes: readonly number[]
 }
 
@@ -55,7 +55,7 @@ function read(deps: ModelsDeps, key: string): GatewayModels {
   const verdicts = new Map<string, Verdict>()
   const groups = new Map<string, { listeners: Set<ListenerForRoutes>; offered: Offered[] }>()
   for (const model of view.all('ProxyModel', proxyModel)) {
-    // Where requests are routed, models can be offered.
+    // Models can be offered on every listener that accepts HTTPRoutes.
     const asRoute = { ...model, kind: 'HTTPRoute' }
     const { parentRefs } = model.value.spec
     const own = parentRefs.flatMap((ref, index) =>
@@ -114,7 +114,7 @@ interface Making {
   readonly diagnostics: Diagnostic[]
 }
 
-/** One that is invalid rejects what asks for it; the others are served all the same. */
+/** An invalid model rejects the requests for it; the others are served. */
 function backendOf(making: Making, backend: string, offered: readonly Offered[]): AiBackend {
   const providers: AiProvider[] = []
   const models: AiModel[] = []

@@ -13,10 +13,12 @@ import type { PolicyRecord } from './policies.ts'
 import type { ReachedGateway } from './reached.ts'
 import { complaint, gatewayRef, identityOf, titleOf } from './view.ts'
 
-/** The most that the definition of ProxyPolicy has room for. */
+/** The max number in the definition of ProxyPolicy. */
 const MAX_ANCESTORS = 16
 
-/** Of a ProxyPolicy: for each Gateway that it reaches or, where it reaches none, for its target. */
+/**
+ * The status of a ProxyPolicy: for each Gateway that it reaches or, without any, for its target.
+ */
 export function policyStatus(
   record: PolicyRecord,
   gateways: readonly ReachedGateway[],

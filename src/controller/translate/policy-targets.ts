@@ -7,7 +7,7 @@ import { type ProxyPolicyObject, proxyBackend } from '../resources/proxy.ts'
 import { grpcRoute, httpRoute, streamRoute } from '../resources/routes.ts'
 import { complaint, type Read } from './view.ts'
 
-/** What a policy can be for. */
+/** The possible targets of a policy. */
 export const TARGET_SCHEMAS = {
   Gateway: gateway,
   ListenerSet: listenerSet,
@@ -29,7 +29,7 @@ const TRAFFIC_TARGETS: ReadonlySet<TargetKind> = new Set([
   'GRPCRoute',
 ])
 
-/** Why a policy cannot be for a target. An API server says the same before it takes the object. */
+/** Why a policy cannot apply to a target. The API server applies the same validation. */
 export function targetProblem(
   read: Read<ProxyPolicyObject>,
   field: string,

@@ -15,7 +15,7 @@ import type { ResolvedRef } from './resolved-ref.ts'
 import { entryWithHost } from './service-entries.ts'
 import type { ClusterView, Party } from './view.ts'
 
-/** What a backend of the Model is made of. */
+/** Describes how a backend of the Model is made. */
 export type Recipe =
   | { readonly kind: 'ProxyBackend'; readonly namespace: string; readonly name: string }
   | {
@@ -28,7 +28,7 @@ export type Recipe =
     }
   | { readonly kind: 'XBackend'; readonly namespace: string; readonly name: string }
   | { readonly kind: 'InferencePool'; readonly namespace: string; readonly name: string }
-  /** What picks endpoints of the pool with this name. */
+  /** The endpoint picker of the pool with this name. */
   | { readonly kind: 'EndpointPicker'; readonly namespace: string; readonly name: string }
   | {
       readonly kind: 'ServiceEntry'
@@ -36,10 +36,10 @@ export type Recipe =
       readonly name: string
       readonly port: number
     }
-  /** What it refers to is nothing, or was made with what refers to it. */
+  /** The reference is invalid, or its backend was made together with the referrer. */
   | { readonly kind: 'made'; readonly backend: Backend }
 
-/** The name of the backend that is made so. */
+/** The name of the backend that a recipe makes. */
 export function backendName(recipe: Recipe): string {
   if (recipe.kind === 'made') return recipe.backend.name
   const { kind, namespace, name } = recipe
@@ -49,7 +49,7 @@ export function backendName(recipe: Recipe): string {
 
 export type Resolve = (from: Party, ref: ObjectBackendRef, origin: Origin) => ResolvedRef
 
-/** What refers to nothing becomes a backend that responds with 500 to its share. */
+/** An invalid reference becomes a backend that responds to its share with 500. */
 export function resolver(view: ClusterView, effects?: Effects): Resolve {
   return (from, ref, origin) => {
     const found = targetOf(view, from, ref)
@@ -64,7 +64,7 @@ export function resolver(view: ClusterView, effects?: Effects): Resolve {
   }
 }
 
-/** Kinds of backends that say in their status which Gateways lead to them. */
+/** Kinds of backends whose status lists the Gateways that lead to them. */
 const STATED: ReadonlySet<string> = new Set(['XBackend', 'InferencePool'])
 
 function invalid({ reason, message }: Rejection, origin: Origin): Recipe {
@@ -75,7 +75,9 @@ function invalid({ reason, message }: Rejection, origin: Origin): Recipe {
   return { kind: 'made', backend }
 }
 
-/** The same for whoever refers from the same kind and namespace: that it is there, and its port. */
+/**
+ * Shared by references from the same kind and namespace: checks that the target and its port exist.
+ */
 function targetOf(view: ClusterView, from: Party, ref: ObjectBackendRef): Recipe | Rejection {
   const { group, kind, name, port = '' } = ref
   const { namespace = from.namespace } = ref
@@ -144,7 +146,7 @@ function findXBackend(view: ClusterView, { namespace, name, port }: Placed): Rec
   return verdict.ok ? { kind: 'XBackend', namespace, name } : verdict
 }
 
-/** By its name, or by a host that it has, as routes of a mesh refer to it. */
+/** By its name, or by one of its hosts, as routes of a mesh refer to it. */
 function findEntry(view: ClusterView, ref: Placed, what: string): Recipe | Rejection {
   const { kind, namespace, name, port } = ref
   const found =

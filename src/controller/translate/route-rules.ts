@@ -8,29 +8,29 @@ import { type FilterContext, readFilters } from './filters.ts'
 import type { Resolve } from './references.ts'
 import { complaint, originOf, type Read } from './view.ts'
 
-/** What a route of requests is translated with, for one Gateway. */
+/** The context for translating a request route for one Gateway. */
 export interface RouteContext {
   readonly resolve: Resolve
   /** Policies for the route, or for the rule with this name. */
   readonly attached: (rule: string | undefined) => readonly Attached[]
 }
 
-/** A rule of any kind of route, once its own words are understood. */
+/** A rule of any kind of route, after its specific fields are read. */
 export interface RuleDraft {
   readonly name: string | undefined
   readonly matches: readonly Match[]
   readonly filters: readonly Filter[]
   readonly backendRefs: readonly RouteBackendRef[]
-  /** Further policies that the rule says, or why it cannot be served. */
+  /** Further policies that the rule sets, or why it cannot be served. */
   readonly more: readonly Attached[]
   readonly problem: Rejection | undefined
 }
 
 export interface ReadRoute {
   readonly route: Omit<Route, 'parents'>
-  /** Of references. */
+  /** Verdicts on references. */
   readonly resolved: readonly Verdict[]
-  /** Of rules: one that cannot be served responds with 500. */
+  /** Errors in rules: a rule that cannot be served responds with 500. */
   readonly problems: readonly Rejection[]
   readonly ruleCount: number
   readonly diagnostics: readonly Diagnostic[]
@@ -38,7 +38,7 @@ export interface ReadRoute {
 
 const AT_BACKENDS: readonly string[] = ['RequestHeaderModifier', 'ResponseHeaderModifier']
 
-/** Name and rules of a route, with the backends that they lead to. */
+/** Name and rules of a route, with their backends. */
 export function readRules(
   { resolve, attached }: RouteContext,
   read: Read,

@@ -28,7 +28,7 @@ import type { RouteOutcome } from './route-outcome.ts'
 import { SUPPORTED_FEATURES } from './supported-features.ts'
 import { type ClusterView, complaint, gatewayRef, identityOf, type Read, titleOf } from './view.ts'
 
-/** What a rejection says, for people who have only manifests. */
+/** Converts rejections to diagnostics, for users who have only manifests. */
 function said(read: Read, conditions: readonly Condition[], field = 'spec'): readonly Diagnostic[] {
   return conditions
     .filter(
@@ -83,7 +83,7 @@ export function classStatuses(
   })
 }
 
-/** `attached`: listener of the Model → how many routes. */
+/** `attached`: listener of the Model → number of routes. */
 export function gatewayStatuses(
   draft: GatewayDraft,
   attached: ReadonlyMap<string, number>,
@@ -116,7 +116,7 @@ export function gatewayStatuses(
   ]
 }
 
-/** A Gateway without any listener that can be served is not accepted; with some it is. */
+/** A Gateway is accepted if at least one of its listeners can be served. */
 function acceptedOf(
   verdict: Verdict,
   listeners: readonly PlacedListener[],
@@ -229,7 +229,7 @@ export function tlsStatuses(
   })
 }
 
-/** Also of those that no route leads to. */
+/** Includes backends that no route refers to. */
 export function backendStatuses(view: ClusterView): readonly StatusWithDiagnostics[] {
   const deps = {
     view,
@@ -253,7 +253,7 @@ export function backendStatuses(view: ClusterView): readonly StatusWithDiagnosti
   })
 }
 
-/** Of backends that say for each Gateway that leads to them how it is with them. */
+/** The statuses of backends that report their state for each Gateway that leads to them. */
 export function reachedBackendStatuses(
   view: ClusterView,
   reached: (id: string) => readonly string[],
@@ -274,7 +274,7 @@ export function reachedBackendStatuses(
   return [...external, ...pools]
 }
 
-/** `gateways`: what models come to at each Gateway of ours. */
+/** `gateways`: the models of each managed Gateway. */
 export function modelStatuses(
   view: ClusterView,
   gateways: readonly GatewayModels[],

@@ -16,7 +16,7 @@ const anyOf = [
 ]
 const bearer = (text: string) => ({ headers: { authorization: `Bearer ${text}` } })
 
-/** Who it was, or the response. */
+/** The identity, or the response. */
 async function said(mode: string, asked: object): Promise<string> {
   const program = programOf({
     routes: [{ policies: { authentication: { mode, anyOf } } }],

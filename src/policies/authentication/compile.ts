@@ -49,7 +49,9 @@ function compileOne(
     return reject(exchange, policy, first.way.method, why, response)
   }
 
-  /** One after the other: the first that is believed is enough, whatever else was sent. */
+  /**
+   * Tries the methods in order: the first accepted credential is enough, whatever else was sent.
+   */
   const tryFrom = (
     exchange: Exchange,
     from: number,
@@ -63,7 +65,7 @@ function compileOne(
         return tryFrom(exchange, from + 1, [...bad, { way, why: found }])
       }
       exchange.identify(policy, way.variable, found, way.credential)
-      // Nobody looked at the others, so nobody behind the gateway may believe them.
+      // The other credentials were not verified, so nothing behind the gateway may trust them.
       for (const other of ways.slice(from + 1)) {
         if (other.place !== way.place) other.discard(exchange)
       }

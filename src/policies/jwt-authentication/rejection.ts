@@ -1,6 +1,6 @@
 import type { KeySource } from './keys.ts'
 
-/** Why a token is not accepted: one word for metrics and decision records, never for the client. */
+/** Why a token is rejected: a word for metrics and decision records, never for the client. */
 export const TOKEN_FAULTS = [
   'missing',
   'repeated',
@@ -25,9 +25,9 @@ export type TokenFault = (typeof TOKEN_FAULTS)[number]
 
 export interface Rejection {
   readonly fault: TokenFault
-  /** For the log alone: it may quote the token. */
+  /** For the log only: it may quote the token. */
   readonly detail: string
-  /** Newer keys of it may change the verdict. */
+  /** Newer keys from it may change the verdict. */
   readonly source: KeySource | undefined
 }
 
@@ -35,14 +35,16 @@ export function reject(fault: TokenFault, detail: string, source?: KeySource): R
   return { fault, detail, source }
 }
 
-/** Not for claims: theirs are the names that an issuer chose. */
+/** Not for claims, whose names the issuer chooses. */
 export function isRejection<T extends object>(value: T | Rejection): value is Rejection {
   return 'fault' in value
 }
 
 const LONGEST_QUOTE = 80
 
-/** What a token says, for a log line: short, and without characters that break one. */
+/**
+ * Quotes a value from a token for a log line: short, and without characters that could break it.
+ */
 export function quote(value: unknown): string {
   const text = JSON.stringify(value, plain) ?? String(value)
   return text.length <= LONGEST_QUOTE ? text : `${text.slice(0, LONGEST_QUOTE)}…`

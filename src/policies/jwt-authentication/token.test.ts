@@ -222,7 +222,7 @@ describe('the compact form', () => {
   it('bytes have one spelling: unused bits are zero', () => {
     const last = TAIL.at(-1) as string
     const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-    // 64 bytes leave four bits unused in the last letter.
+    // 64 bytes leave four unused bits in the last letter.
     const twin = letters[letters.indexOf(last) + 1] as string
     assert.deepEqual(
       Buffer.from(`${TAIL.slice(0, -1)}${twin}`, 'base64url'),

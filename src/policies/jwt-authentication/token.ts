@@ -6,22 +6,22 @@ import { ALGORITHMS, type Algorithm } from './algorithms.ts'
 import { decodeBase64url } from './base64url.ts'
 import { quote, type Rejection, reject } from './rejection.ts'
 
-/** Characters; what is longer is not looked at. */
+/** In characters; longer tokens are not parsed. */
 export const LARGEST_TOKEN = 16_384
 
-/** A signed token as it was sent: nothing of it is to be believed yet. */
+/** A signed token as sent: nothing in it is trusted yet. */
 export interface CompactJws {
   readonly algorithm: Algorithm
   readonly kid: string
   readonly payload: Buffer
-  /** What the signature is of. */
+  /** The bytes that the signature covers. */
   readonly signed: Buffer
   readonly signature: Buffer
 }
 
 /**
- * RFC 7515 §7.1, the compact form alone. `jwk`, `jku`, `x5u` and `x5c` in the header are not
- * looked at: a token does not choose the key that it is verified with, only which of ours.
+ * RFC 7515 §7.1, compact serialization only. `jwk`, `jku`, `x5u` and `x5c` in the header are
+ * ignored: a token does not choose the key that verifies it, only which of the configured ones.
  */
 export function parseToken(text: string, largest = LARGEST_TOKEN): CompactJws | Rejection {
   if (text.length > largest) {
@@ -43,13 +43,13 @@ export function parseToken(text: string, largest = LARGEST_TOKEN): CompactJws | 
   const { alg, kid, crit, b64, typ } = header
   const algorithm = typeof alg === 'string' ? ALGORITHMS.get(alg) : undefined
   if (algorithm === undefined) return reject('unsupported-alg', `alg is ${quote(alg)}`)
-  // RFC 7515 §4.1.11: extensions that must be understood. There is none that we understand.
+  // RFC 7515 §4.1.11: critical extensions must be understood, and the gateway supports none.
   if (crit !== undefined) return reject('unsupported-critical', `crit is ${quote(crit)}`)
-  // RFC 7797 has b64 always in crit; without it two readers would verify different bytes.
+  // RFC 7797 requires b64 in crit; without it, two verifiers would verify different bytes.
   if (b64 !== undefined && b64 !== true) {
     return reject('unsupported-critical', `b64 is ${quote(b64)}`)
   }
-  // `JWT`, `at+jwt`, whatever an issuer writes; RFC 7515 §4.1.9 wants a string.
+  // `JWT`, `at+jwt` or any other value; RFC 7515 §4.1.9 requires a string.
   if (typ !== undefined && typeof typ !== 'string') {
     return reject('malformed', `typ is ${quote(typ)}`)
   }
@@ -60,7 +60,7 @@ export function parseToken(text: string, largest = LARGEST_TOKEN): CompactJws | 
   return { algorithm, kid, payload, signed, signature }
 }
 
-/** The claims of a payload, with no member named twice; undefined where it is no JSON object. */
+/** The claims of a payload, without duplicate members; undefined if it is not a JSON object. */
 export function readClaims(payload: Buffer): JsonObject | undefined {
   return readObject(payload)
 }

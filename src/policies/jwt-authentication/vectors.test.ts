@@ -9,7 +9,7 @@ import { verifySignature } from './verify.ts'
 
 const FOLDER = join(import.meta.dirname, '../../../../shared/data/jose')
 
-/** Wycheproof and the RFC's own examples, where they are there. */
+/** The Wycheproof vectors and the RFC's own examples, if available. */
 const readVectors = (name: string): unknown => JSON.parse(readFileSync(join(FOLDER, name), 'utf8'))
 
 type Jwk = Readonly<Record<string, unknown>>
@@ -26,7 +26,7 @@ interface Group {
   }[]
 }
 
-/** Payloads of vectors are no claims: what is checked is the form and the signature. */
+/** Payloads of vectors are not claims: only the form and the signature are checked. */
 function verdict(token: unknown, key: Jwk): string {
   const keys = parseKeys(JSON.stringify('keys' in key ? key : { keys: [key] }))
   if (keys === undefined) return 'no keys'
@@ -40,8 +40,8 @@ const ES521 = 'the key names ES521, which no registry knows; RFC 7518 says ES512
 const PS384 = 'the key is for PS256 alone and the token is PS384'
 
 /**
- * Vectors that are valid and rejected here, with why. There is none the other way round: what the
- * vectors call invalid is rejected, each.
+ * Valid vectors that are rejected here, with the reason. There are none in the other direction:
+ * every vector marked invalid is rejected.
  */
 const REJECTED_HERE: Readonly<Record<string, Readonly<Record<number, string>>>> = {
   'json_web_signature_test.json': {
@@ -101,7 +101,7 @@ describe('RFC 7520', { skip }, () => {
     ['4_2.rsa-pss_signature.json', 'valid'],
     ['4_3.ecdsa_signature.json', 'valid'],
     ['4_4.hmac-sha2_integrity_protection.json', 'unsupported-alg'],
-    // The payload is elsewhere, and a token without one is another token.
+    // The payload is detached, and a token without it is a different token.
     ['4_5.signature_with_detached_content.json', 'unsupported-alg'],
   ] as const) {
     it(`${file}: ${said}`, () => {
@@ -114,8 +114,8 @@ describe('RFC 7520', { skip }, () => {
 })
 
 describe('RFC 7515 and RFC 8037', () => {
-  // The examples have no kid, which is asked for here; so their own signatures are checked with
-  // the header that they sign, and the kid is what they lack.
+  // The examples lack a kid, which is required here; so their own signatures are verified over the
+  // header that they sign, and only the kid is missing.
   const payload =
     'eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ'
   const EXAMPLES: readonly [name: string, token: string, key: Jwk][] = [

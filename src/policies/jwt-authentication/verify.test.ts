@@ -23,7 +23,7 @@ const SIGNERS = ALL_ALGORITHMS.map((alg) => signerOf(alg))
 const ES256 = signerOf('ES256')
 const ALL = providersOf(SIGNERS)
 
-/** `ok`, or the word. */
+/** `ok`, or the fault. */
 function verdict(token: string, providers = ALL, now = NOW): string {
   const outcome = verifyToken(token, providers, now)
   return isRejection(outcome) ? outcome.fault : 'ok'
@@ -88,7 +88,7 @@ describe('a token of each algorithm', () => {
 
 describe('the claims of a token that is genuine', () => {
   const day = 86_400
-  /** Without what is given here, a token has iss, sub and exp. Text is the whole payload. */
+  /** By default, a token has iss, sub and exp. A string is the whole payload. */
   const CLAIMS: readonly [what: string, claims: string | Record<string, unknown>, said: string][] =
     [
       ['exp in an hour', {}, 'ok'],

@@ -6,29 +6,29 @@ import { isRejection, quote, type Rejection, reject } from './rejection.ts'
 import { LAST_DATE } from './schema.ts'
 import { type CompactJws, parseToken, readClaims } from './token.ts'
 
-/** An issuer whose tokens are taken, and what they must have. */
+/** A trusted issuer, and what its tokens require. */
 export interface Provider {
   readonly issuer: string
-  /** None: any. */
+  /** Empty: any. */
   readonly audiences: readonly string[]
   readonly requiredClaims: readonly string[]
-  /** Milliseconds that clocks may differ. */
+  /** Max clock difference in milliseconds. */
   readonly leeway: number
   readonly keys: KeySource
 }
 
-/** The issuer of a token picks the provider; one that is listed twice is tried in order. */
+/** The issuer of a token selects the provider; if it is listed twice, both are tried in order. */
 export type Providers = ReadonlyMap<string, readonly Provider[]>
 
 export interface Verified {
   /** One object for all requests with this token. */
   readonly claims: JsonObject
-  /** Milliseconds since 1970: from then on it has expired, leeway included. */
+  /** Milliseconds since 1970 when it expires, leeway included. */
   readonly until: number
-  /** It holds as long as these are the keys of this source. */
+  /** Valid as long as these are the current keys of this source. */
   readonly keys: VerificationKeys
   readonly source: KeySource
-  /** Of the payload. */
+  /** Size of the payload. */
   readonly size: number
 }
 
@@ -36,7 +36,7 @@ export function providersByIssuer(providers: readonly Provider[]): Providers {
   return Map.groupBy(providers, ({ issuer }) => issuer)
 }
 
-/** `now` is milliseconds since 1970. */
+/** `now` is in milliseconds since 1970. */
 export function verifyToken(text: string, providers: Providers, now: number): Verified | Rejection {
   const jws = parseToken(text)
   if (isRejection(jws)) return jws
@@ -49,7 +49,7 @@ export function verifyToken(text: string, providers: Providers, now: number): Ve
   for (const provider of providers.get(iss) ?? []) {
     const outcome = verifyFor(provider, jws, claims, now)
     if (!isRejection(outcome)) return outcome
-    // Of several, who knows the key has the last word.
+    // If several reject, the rejection of one that knows the key takes precedence.
     if (rejection === undefined || rejection.source !== undefined) rejection = outcome
   }
   if (rejection !== undefined) return rejection
@@ -78,7 +78,7 @@ function verifyFor(
   return { claims: freeze(claims), until, keys, source, size: jws.payload.length }
 }
 
-/** The key of that kid decides which algorithms are fine; the token may only name one of them. */
+/** The key with that kid determines the valid algorithms; the token can only name one of them. */
 export function verifySignature(
   { algorithm, kid, signed, signature }: CompactJws,
   { byKid }: VerificationKeys,
@@ -96,14 +96,14 @@ export function verifySignature(
 
 function inputOf({ key }: VerificationKey, { keyType, padding }: CompactJws['algorithm']) {
   if (keyType === 'OKP') return key
-  // RFC 7518 §3.4: R and S side by side, not in DER.
+  // RFC 7518 §3.4: R and S are concatenated, not in DER.
   if (keyType === 'EC') return { key, dsaEncoding: 'ieee-p1363' as const }
   if (padding !== constants.RSA_PKCS1_PSS_PADDING) return key
   // §3.5: the salt is as long as the digest.
   return { key, padding, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }
 }
 
-/** Of a token whose signature is good. */
+/** Checks the claims of a token whose signature is valid. */
 function checkClaims(
   claims: JsonObject,
   { audiences, requiredClaims, leeway }: Omit<Provider, 'keys'>,
@@ -117,7 +117,7 @@ function checkClaims(
   return checkAudience(claims['aud'], audiences)
 }
 
-/** Why no time at all is one at which a token with these claims is good. */
+/** Why a token with these claims is never valid, at any time. */
 export function malformedClaim(claims: JsonObject): Rejection | undefined {
   return checkDates(claims) ?? checkOrder(claims) ?? checkAudience(claims['aud'], [])
 }
@@ -135,7 +135,7 @@ function checkDates({ exp, nbf, iat }: JsonObject): Rejection | undefined {
   return undefined
 }
 
-/** Of claims whose dates are numbers. */
+/** The dates of the claims must be numbers. */
 export function checkTimes(
   { exp, nbf }: JsonObject,
   leeway: number,
@@ -147,18 +147,20 @@ export function checkTimes(
   return early > 0 ? reject('not-yet-valid', `valid in ${seconds(early)}`) : undefined
 }
 
-/** A clock that is ahead is no reason to reject; a token that ends before it began is none. */
+/**
+ * iat may be in the future, since clocks differ; but a token must not expire before it was issued.
+ */
 function checkOrder({ exp, iat }: JsonObject): Rejection | undefined {
   if (iat === undefined || exp === undefined || (iat as number) <= (exp as number)) return undefined
   return reject('bad-claim', 'iat is after exp')
 }
 
-/** RFC 7519 §2: seconds since 1970, with a fraction if need be. Never a string or Infinity. */
+/** RFC 7519 §2: seconds since 1970, optionally with a fraction. Never a string or Infinity. */
 function isNumericDate(value: Value): value is number {
   return typeof value === 'number' && value >= 0 && value <= LAST_DATE
 }
 
-/** RFC 7519 §4.1.3: one string, or a list of them. */
+/** RFC 7519 §4.1.3: one string, or a list of strings. */
 function checkAudience(
   aud: Value | undefined,
   audiences: readonly string[],

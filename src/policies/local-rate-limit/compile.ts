@@ -60,7 +60,7 @@ function ownStep(counted: readonly Counted[], now: () => number): Step {
       rejection = tooMany(limit, wait)
     }
     if (rejection !== undefined) return rejection
-    // All or nothing: what one limit rejects does not use up the others.
+    // All or nothing: a rejection by one limit does not use up the others.
     for (const bucket of taken) bucket.left--
     return undefined
   }
@@ -72,7 +72,7 @@ interface Counted {
   readonly quota: string
 }
 
-/** The same where other processes take from the same buckets: whoever owns them says what is left. */
+/** The same with buckets that several processes share: their owner decides. */
 function sharedStep(counted: readonly Counted[], quotas: Quotas): Step {
   const replyTo = (rejection: QuotaRejection | undefined): Reply | undefined => {
     if (rejection === undefined) return undefined

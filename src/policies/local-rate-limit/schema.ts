@@ -3,7 +3,7 @@ import { conditionOf, orConditional, toEntry } from '../conditional.ts'
 import { choice, duration, expression } from '../scalars.ts'
 import { issue } from '../shapes.ts'
 
-/** A bucket of `capacity`, filled with `refill` every `interval` milliseconds. */
+/** A bucket with `capacity`, which gains `refill` every `interval` milliseconds. */
 export interface RateLimit {
   readonly type: 'requests' | 'tokens'
   readonly key?: string

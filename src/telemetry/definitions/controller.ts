@@ -5,8 +5,8 @@ import { defineHistogram } from '../histogram.ts'
 import { label } from '../label.ts'
 import { REQUEST_SECONDS } from './buckets.ts'
 
-// Never the name of a route or policy: a cluster has too many, and their status says it. Gateways are
-// few, and whoever is called at night asks which one.
+// Never the name of a route or policy: a cluster has too many, and their status reports it.
+// Gateways are few, and an on-call engineer needs to know which one is affected.
 
 const KIND = label('kind', 'kind of the object, such as `HTTPRoute`')
 const GATEWAY = label('gateway', 'the Gateway, as `namespace/name`')

@@ -202,7 +202,7 @@ describe('a head in portions', () => {
     const head = new RequestHead()
     const end = text.length - 3
     for (let to = 1; to < end; to++) {
-      // All that was there before is spoilt, but what the version or a short value may need.
+      // Overwrites the bytes already read, except those that the version or a short value may need.
       const spoilt = Math.max(0, to - 20)
       const seen = '\0'.repeat(spoilt) + text.slice(spoilt, to)
       assert.equal(readRequestHead(Buffer.from(seen, 'latin1'), 0, to, HEAD_LIMITS, head), 0)

@@ -1,11 +1,10 @@
 /**
- * Every reason for which bytes are rejected, and what a client gets. Where it is an upstream
- * that sent them, the response is 502 whatever stands here. Words are stable: logs and metrics have
- * them.
+ * Every reason for which bytes are rejected, and the status for the client. If an upstream sent the
+ * bytes, the status is 502 regardless. The words are stable: logs and metrics contain them.
  */
 export const REJECTIONS = {
   'bad-request-line': 400,
-  /** What a client of another protocol sends: it gets no response, which it could not read. */
+  /** Sent by clients of another protocol: they get no response, since they could not read it. */
   'not-http': 400,
   'bad-method': 400,
   'bad-target': 400,

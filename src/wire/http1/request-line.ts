@@ -1,4 +1,4 @@
-// HOT PATH: the first line of a request, read once however it arrives.
+// HOT PATH: the first line of a request, read once however it is segmented.
 // Guarded by bench/http1-head.ts; equals test/fuzz/http1-request.plain.ts on any input.
 // Liberties: counted loops, offsets instead of strings until the head is complete.
 
@@ -17,7 +17,7 @@ import {
 import { rejectText } from './fields.ts'
 import { type RejectionWord, reject } from './rejections.ts'
 
-/** Where the reader stands. */
+/** The states of the reader. */
 const AT_START = 0
 const IN_METHOD = 1
 const IN_TARGET = 2
@@ -31,7 +31,7 @@ export class RequestLine {
   method = 0
   methodEnd = 0
   target = 0
-  /** Where the first question mark stands, or the end of the target. */
+  /** The first question mark, or the end of the target. */
   query = 0
   targetEnd = 0
   minor = 1
@@ -44,7 +44,7 @@ export function beginRequestLine(line: RequestLine): void {
 
 const LONGEST_METHOD = 32
 
-/** Returns the offset behind the line, 0 for more bytes, or a rejection. */
+/** Returns the offset after the line, 0 if more bytes are needed, or a rejection. */
 export function readRequestLine(
   line: RequestLine,
   bytes: Buffer,
@@ -55,7 +55,7 @@ export function readRequestLine(
   let at = start + line.at
   if (line.phase === AT_START) {
     if (at === end) return 0
-    // RFC 9112 §2.2: one empty line before a request is an old client's habit.
+    // RFC 9112 §2.2: some old clients send one empty line before a request.
     if (bytes[at] === CR) {
       if (at + 1 === end) return 0
       if (bytes[at + 1] !== LF) return reject('bare-cr')
@@ -154,7 +154,7 @@ function rejectVersion(
   return rejection === BAD_LINE && !hasPath && isWord ? NOT_HTTP : rejection
 }
 
-/** The connection may have chosen HTTP/2 with prior knowledge (RFC 9113 §3.3). */
+/** The preface of HTTP/2 with prior knowledge (RFC 9113 §3.3). */
 function isPreface(line: RequestLine, bytes: Buffer, start: number): boolean {
   return bytes.toString('latin1', start + line.method, start + line.targetEnd) === 'PRI *'
 }
@@ -167,7 +167,7 @@ const PREFACE = reject('http2-preface')
 
 const PROTOCOL = 'HTTP/1.'
 
-/** Returns 10 or 11 for the version, 0 for more bytes, or a rejection. */
+/** Returns 10 or 11 for the version, 0 if more bytes are needed, or a rejection. */
 export function readVersion(
   bytes: Buffer,
   at: number,

@@ -1,4 +1,4 @@
-// HOT PATH: one pass over a response head, as strict as with requests: what is rejected is a 502.
+// HOT PATH: one pass over a response head, as strict as for requests: rejections become a 502.
 // Guarded by bench/http1-head.ts; equals test/fuzz/http1-response.plain.ts on any input.
 // Liberties: one object for all responses of a connection.
 
@@ -11,7 +11,7 @@ import { readVersion } from './request-line.ts'
 
 /**
  * A response head. One object serves all responses of a connection, interim ones included: it is
- * valid until the next is read into it, and does not need the bytes that it was read from.
+ * valid until the next head is read into it, and does not need the bytes that it was read from.
  */
 export class ResponseHead extends MessageHead {
   status = 0
@@ -19,27 +19,27 @@ export class ResponseHead extends MessageHead {
   /** Offsets of the status line, from the start of the head. */
   reasonAt = 0
   reasonEnd = 0
-  /** How far the reason was looked at. */
+  /** How far the reason phrase has been checked. */
   at = 0
   phase: number = AT_STATUS
 }
 
-/** Where the reader stands. */
+/** The states of the reader. */
 const AT_STATUS = 0
 const IN_REASON = 1
 const IN_FIELDS = 2
 
-/** Before one response; what nobody counts could go on for as long as the client waits. */
+/** Per request; an unlimited number could continue for as long as the client waits. */
 export const MAX_INTERIM = 64
 
-/** 100 to 199 but 101: more heads follow before the response itself. */
+/** 100 to 199 except 101: more heads follow before the response itself. */
 export function isInterim(head: ResponseHead): boolean {
   return head.status < 200 && head.status !== 101
 }
 
 /**
- * Reads a response head, like readRequestHead reads a request's. `method` is that of the request:
- * it takes part in the framing (RFC 9112 §6.3).
+ * Reads a response head, like readRequestHead for requests. `method` is that of the request: it
+ * affects the framing (RFC 9112 §6.3).
  */
 export function readResponseHead(
   bytes: Buffer,
@@ -74,7 +74,7 @@ export function readResponseHead(
   return at
 }
 
-/** `HTTP/1.1 200 OK`; the space behind the status may be missing, as it often is. */
+/** `HTTP/1.1 200 OK`; the space after the status may be missing, as it often is. */
 function readStatusLine(bytes: Buffer, start: number, end: number, head: ResponseHead): number {
   if (head.phase === AT_STATUS) {
     const version = readVersion(bytes, start, end, 'bad-status-line')
@@ -83,7 +83,7 @@ function readStatusLine(bytes: Buffer, start: number, end: number, head: Respons
       if (start + i >= end) return 0
       const byte = bytes[start + i] as number
       const digit = byte - ZERO
-      // RFC 9110 §15: 600 to 999 are not valid, but in use; a client takes them for 5xx.
+      // RFC 9110 §15: 600 to 999 are not valid, but in use; clients treat them as 5xx.
       const isFitting = i === 8 ? byte === SPACE : digit >= 0 && digit <= 9 && (i > 9 || digit > 0)
       if (!isFitting) return rejectText(byte, 'bad-status-line')
     }
@@ -114,7 +114,7 @@ function understand(head: ResponseHead, method: string): number {
   if (verdict < 0) return verdict
   const { status } = head
   if (status < 200 || status === 204) {
-    // RFC 9112 §6.1 forbids it, and whoever sends it may send chunks too.
+    // RFC 9112 §6.1 forbids it, and a server that sends it may send chunks too.
     if (head.framing === 'chunked') return reject('transfer-coding-without-body')
     head.framing = 'none'
   } else if (status === 304 || method === 'HEAD') head.framing = 'none'

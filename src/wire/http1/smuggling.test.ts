@@ -6,9 +6,10 @@ import { HEAD_LIMITS } from './message.ts'
 import { rejectionOf } from './rejections.ts'
 
 /**
- * What has led two servers to disagree on where a request ends or what it asks for. Each row is a
- * stream of bytes and what becomes of it: every request that we understood with its body, then
- * the word against what follows, `waits` for more, or nothing where the stream is used up.
+ * Known causes of disagreement between two servers on where a request ends or what it requests.
+ * Each row is a stream of bytes and its result: every request that the gateway accepted with its
+ * body, then the rejection of the following bytes, `waits` for more, or nothing if the stream is
+ * used up.
  */
 const TABLE: readonly (readonly [name: string, stream: string, ...became: readonly string[]])[] = [
   // Content-Length against Transfer-Encoding

@@ -71,7 +71,7 @@ interface Asked {
   connection: UpstreamConnection | undefined
 }
 
-/** Asks for a stream, sends the head, and writes down all that is told. */
+/** Requests a stream, sends the head, and records all events. */
 function ask(pool: Http2Pool, head = GET, bodies?: readonly string[], timeout = 5_000): Asked {
   const reported: string[] = []
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -301,7 +301,7 @@ describe('connections', () => {
     const second = ask(pool)
     await second.over
     assert.deepEqual(second.reported, ['failed goaway untouched'])
-    // What was looked at goes on to its end, whatever made the upstream go away.
+    // A processed stream runs to its end, whatever made the upstream send GOAWAY.
     held[0]?.respond({ ':status': 200 }, { endStream: true })
     await first.over
     assert.deepEqual(first.reported, ['200 close', 'ended'])

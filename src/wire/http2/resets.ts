@@ -28,12 +28,12 @@ const ERRORS: Readonly<Record<number, ConnectionError>> = {
   [STREAM_CLOSED]: 'stream-closed',
 }
 
-/** Undefined for a limit that was reached. */
+/** Undefined if the reason was an exceeded limit. */
 export function connectionError(code: number): ConnectionError | undefined {
   return ERRORS[code]
 }
 
-/** Fields that no message of HTTP/2 may have: RFC 9113 §8.1.1 makes them an error of the stream. */
+/** Fields that no HTTP/2 message may have: RFC 9113 §8.1.1 makes them a stream error. */
 const MALFORMED: ReadonlySet<string> = new Set<RejectionWord>([
   'bad-header-name',
   'bad-header-value',

@@ -33,7 +33,9 @@ after(() => {
   for (const close of closing) close()
 })
 
-/** Ends TLS on what it accepts, after having read the first bytes and put them back; echoes. */
+/**
+ * Terminates TLS on accepted sockets, after reading the first bytes and putting them back; echoes.
+ */
 async function serve(options: TerminatorOptions, keys = new TicketKeys(), timeout = 2_000) {
   const deadlines = new Deadlines(10)
   const sockets = new Set<Socket>()
@@ -78,7 +80,7 @@ async function greet(port: number, options: ConnectionOptions): Promise<TLSSocke
   return socket
 }
 
-/** The word of the failure that the server saw. */
+/** The failure that the server reported. */
 async function rejected(own: TestServer, options: ConnectionOptions): Promise<string> {
   const before = own.failures.length
   const socket = connect({

@@ -91,7 +91,7 @@ type ReadAi =
   | ({ readonly kind: 'ai' } & Pick<AiBackend, 'groups' | 'allowEndpoints'>)
   | { readonly diagnostics: readonly Diagnostic[] }
 
-/** `ai:` of a backend: one provider, or groups. */
+/** Reads `ai` of a backend: one provider, or groups. */
 export function readAi(reading: Reading, node: SectionNode, backend: string): ReadAi {
   const problems: Diagnostic[] = []
   const { nodes, ...rest } = outlineOf(reading, node, problems)
@@ -110,7 +110,7 @@ export function readAi(reading: Reading, node: SectionNode, backend: string): Re
 }
 
 interface Outline extends Pick<AiBackend, 'allowEndpoints'> {
-  /** Where its providers are written, by group. */
+  /** The nodes of its providers, by group. */
   readonly nodes: readonly (readonly SectionNode[])[]
 }
 

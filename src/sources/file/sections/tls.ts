@@ -17,7 +17,7 @@ const certificate = z.strictObject({
 
 const list = () => z.array(z.string().min(1).max(255)).min(1).max(64).optional()
 
-/** `tls:` of a listener. Without a certificate it is passed through. */
+/** The schema of `tls` of a listener. Without a certificate, TLS is passed through. */
 export const listenerTls = aliased(
   {
     mode: choice('Terminate', 'Passthrough', 'Static')
